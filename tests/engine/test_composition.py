@@ -258,6 +258,9 @@ def test_a_network_that_one_of_a_claims_scales_has_can_be_named() -> None:
         ("variant=odd", "unknown-variant", ["'odd'", "other-seed", "statistics-64", "shared-start"]),
         ("scale=huge", "unknown-option", ["'huge'", "gpu_hour"]),
         ("scale.name=huge", "unsettable-key", []),
+        ("fig07.scale=huge", "unknown-option", ["'huge'", "gpu_hour"]),
+        ("fig07.scale=3", "unsettable-key", ["scale=NAME"]),
+        ("fig07.scale.name=smoke", "unsettable-key", ["FIGURE.scale=NAME"]),
         ("dataset=fashion-mnist", "unknown-option", ["'fashion-mnist'", "cifar10", "cifar100", "cifar10_jpeg"]),
         ("dataset=cifar10x", "unknown-option", ["'cifar10x'", "cifar10", "cifar100"]),
         ("dataset.folder=/nowhere", "invalid-value", ["dataset.folder", "'/nowhere'"]),
@@ -618,6 +621,27 @@ def test_setting_one_figure_leaves_the_others_to_the_scale() -> None:
         getattr(config.figure[f"demystifying_resnet/{name}"].protocol, "depths", None) for name in ("fig04", "fig05")
     ]
     assert depths == [[8], [4]]
+
+
+def test_a_figure_may_have_another_scale_than_the_run() -> None:
+    mixed, laptop = load(["device=cpu", "fig07.scale=smoke", "fig02.scale=gpu_hour"]), load(["device=cpu"])
+    smoke = load(["scale=smoke"]).figure["demystifying_resnet/fig07"]
+    assert mixed.figure["demystifying_resnet/fig07"] == smoke
+    assert mixed.figure["demystifying_resnet/fig04"] == laptop.figure["demystifying_resnet/fig04"]
+    assert (
+        mixed.scale_of("demystifying_resnet/fig07")
+        == "smoke"
+        != mixed.scale.name
+        == mixed.scale_of("demystifying_resnet/fig04")
+    )
+    # Whether a figure is drawn without being named is its own scale's rule.
+    assert set(laptop.left_out) - set(mixed.left_out) == {"demystifying_resnet/fig02"}
+
+
+def test_a_variant_reduces_a_figure_as_its_own_scale_does() -> None:
+    under = load(["fig07.scale=smoke", "variant=fashion-mnist"], only=["demystifying_resnet/fig07"])
+    smoke = load(["scale=smoke", "variant=fashion-mnist"], only=["demystifying_resnet/fig07"])
+    assert under.figure == smoke.figure
 
 
 def test_what_the_user_sets_goes_before_what_the_scale_says_of_one_network() -> None:

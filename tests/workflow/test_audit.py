@@ -223,8 +223,12 @@ def test_figures_of_two_scales_are_audited_at_either_and_the_command_brings_the_
     run = resaudit(folder, "audit", *SMOKE)
     assert (run.returncode, run.stderr) == (0, "")
     assert not_run(run) == {"fig04", "theorem1"} | NEVER_RUN
-    last = run.stdout.splitlines()[-1]
+    last = run.stdout.splitlines()[-2]
     assert all(f"{PAPER}/{name}" in last for name in at_laptop)
+    mixed = resaudit(folder, "audit", *SMOKE, "theorem1.scale=laptop")
+    assert not_run(mixed) == {"fig04"} | NEVER_RUN
+    assert f"{PAPER}/theorem1: scale laptop" in mixed.stdout
+    assert re.search(r"^theorem-1-construction +supported ", mixed.stdout, re.MULTILINE)
     assert "fig07" not in last
     whole = resaudit(folder, "audit", "fig07", *SMOKE)
     assert "other settings" not in whole.stdout

@@ -83,8 +83,8 @@ def pairs(first: Audit, second: Audit) -> list[Pair]:
 def side_by_side(first: Audit, second: Audit) -> Iterator[str]:
     """Lines that say what each audit is of, which claims have another verdict, and what differs for each of them."""
     for name, audit in (("A", first), ("B", second)):
-        commit = audit.provenance.commit
-        yield f"{name}: scale {audit.scale}, {audit.generated}, commit {commit.in_words if commit else 'unknown'}"
+        commit = audit.provenance.commit.in_words if audit.provenance.commit else "unknown"
+        yield f"{name}: scale {audit.scale_in_words}; {audit.generated}, commit {commit}"
     both = pairs(first, second)
     only = [
         len({claim.id for claim in one.claims} - {claim.id for claim in other.claims})

@@ -101,7 +101,7 @@ def judgements_of(
         figure = f"{paper}/{claim.evidence}"
         table = figures[figure].table if figure in figures else None
         with errors_naming(f"claim {paper}/{name}, table of {figure}", figure):
-            judgement = judge(claim, table, config.scale.name, config.dataset_of(figure), config.rung)
+            judgement = judge(claim, table, config.scale_of(figure), config.dataset_of(figure), config.rung)
         if table is None and not claim.not_yet:
             judgement = replace(judgement, obstacle=reasons.get(figure, f"{figure} has not been drawn"))
         judgements[name] = judgement

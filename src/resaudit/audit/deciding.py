@@ -47,9 +47,11 @@ def would_decide(
 def _to_run(config: Config, claim: Claim, figure: str, overrides: Sequence[str]) -> tuple[str, str]:
     # Which scales give a verdict is the claim's own need.
     takes, scale = f"To run it takes {time_in_words(config, [figure])}", claim.needs.scales[0]
-    if config.scale.name in claim.needs.scales:
+    if config.scale_of(figure) in claim.needs.scales:
         return f"{takes}. For a verdict:", command_for([figure], overrides)
-    kept = [override for override in overrides if not override.startswith(("scale=", "device="))]
+    paper, _, short = figure.partition("/")
+    replaced = ("scale=", "device=", f"{short}.scale=", f"figure.{paper}.{short}.scale=")
+    kept = [override for override in overrides if not override.startswith(replaced)]
     hours = hours_in_words(load([*kept, f"scale={scale}"], only=[figure]))
     given = [*kept, f"scale={scale}", f"device={execution_of(config).device}"]
     return (

@@ -304,6 +304,12 @@ class Audit(Part):
         """The drawn figures of all papers."""
         return [figure for paper in self.papers for figure in paper.figures]
 
+    @property
+    def scale_in_words(self) -> str:
+        """The scale of the run, and the figures that have another."""
+        others = [f"{figure.id}: scale {figure.scale}" for figure in self.figures if figure.scale != self.scale]
+        return "; ".join([f"{self.scale} ({self.scale_summary})", *others])
+
     def as_json(self) -> dict[str, Any]:
         """The content of audit.json."""
         return self.model_dump(mode="json", by_alias=True)

@@ -72,6 +72,7 @@ def run_audit(
     if of_other_settings:
         command = f"{command_for(of_other_settings, overrides, as_words())} -R show"
         say(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for: {command}")
+        say("a figure of another scale counts as it is with FIGURE.scale=SCALE")
     others = [claim.id for claim in chosen if claim.standing != "supported"]
     if strict and others:
         raise ResauditError(
@@ -101,7 +102,7 @@ def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
     """The verdicts as a table: of each check how many comparisons meet the threshold, and the worst effect."""
     commit, least = audit.provenance.commit, _least_names(audit)
     made_by = commit.in_words if commit else "unknown"
-    yield f"scale {audit.scale} ({audit.scale_summary}), commit {made_by}"
+    yield textwrap.fill(f"scale {audit.scale_in_words}; commit {made_by}", WIDTH, subsequent_indent="    ")
     rows = [HEADINGS]
     for claim in claims:
         lead = (least[claim.id], claim.standing)

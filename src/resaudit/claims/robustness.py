@@ -262,7 +262,8 @@ def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tab
         )
     under = f" under variant={variant}" if variant else ""
     with errors_naming(f"claim {paper}/{name}{under}, {csv}", figure):
-        return judge(claim, evidence.table, plan.config.scale.name, plan.config.dataset_of(figure), plan.config.rung)
+        scale, data = plan.config.scale_of(figure), plan.config.dataset_of(figure)
+        return judge(claim, evidence.table, scale, data, plan.config.rung)
 
 
 def depends(plans: Plans, variant: str | None, paper: str, name: str) -> bool:

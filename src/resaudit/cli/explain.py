@@ -37,9 +37,13 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     yield f"{name}: {figure.title}"
     yield from _wrapped(f"{figure.paper.short}, {figure.paper.title!r} ({figure.paper.cited})")
     yield from _wrapped(f"{figure.full_caption} {figure.remark}")
-    yield f"\nsettings at scale {plan.config.scale.name} ({plan.config.scale.summary})"
+    yield f"\nsettings at scale {figure.scale}"
     yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
-    settings = [("seed", figure.seed), *([("dataset", figure.dataset.name)] if figure.dataset else [])]
+    settings = [
+        ("scale", figure.scale),
+        ("seed", figure.seed),
+        *([("dataset", figure.dataset.name)] if figure.dataset else []),
+    ]
     settings += [(f"whitening.{key}", value) for key, value in figure.whitening or ()]
     for key, value in [*settings, *figure.protocol]:
         yield f"  {shlex.quote(f'{in_overrides}.{key}={in_hydra(value)}')}"
@@ -140,6 +144,7 @@ def explain_run(plan: Plan, overrides: Sequence[str]) -> Iterator[str]:
     longest = max(costs, key=lambda key: costs[key].seconds / costs[key].threads)
     cost = costs[longest]
     yield f"scale {scale.name} ({scale.summary}), {len(plan.figures)} figures"
+    yield from (f"  {name}: scale {x.figure.scale}" for name, x in plan.figures.items() if x.figure.scale != scale.name)
     yield f"  jobs: {len(steps)}: {kinds}"
     hours = sum(cost.seconds for cost in costs.values() if not (gpus and cost.wants_gpu)) / 3600
     yield f"  work: {hours:.1f} core-hours"

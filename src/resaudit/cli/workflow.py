@@ -355,7 +355,8 @@ def verdicts_in_words(audit: Path) -> Iterator[str]:
     if others:
         yield (
             f"{counted(others, 'drawn figure')} of other settings left out of that page; to see them on it again, run "
-            "the command that drew them (drawings are only copied)"
+            "the command that drew them (drawings are only copied); figures of several scales on one page: add "
+            "overrides=[FIGURE.scale=SCALE]"
         )
 
 

@@ -22,7 +22,6 @@ class Draw(Job):
     typical = Cost(6.0, 220.0)
 
     figure: Figure  # its configuration
-    scale: str  # name of the scale
     deviations: tuple[str, ...]  # from the paper's protocol, in words
     assumptions: tuple[str, ...]  # of the paper's protocol, in words
     note: str  # the line under the drawing
@@ -64,7 +63,7 @@ class Draw(Job):
         """Draw it."""
         from resaudit.figures.drawing import DrawnAt, draw
 
-        setting = DrawnAt(self.scale, self.deviations, self.assumptions, self.note)
+        setting = DrawnAt(self.figure.scale, self.deviations, self.assumptions, self.note)
         draw(self.part, setting, work.results, self.folder(work.results), work.code)
         log(f"wrote {self.folder(work.results)}")
         return {}
@@ -80,9 +79,8 @@ def draw_job(figure: Figure, of_paper: Figure, run: Run) -> Draw:
     """
     return Draw(
         figure,
-        run.scale.name,
         tuple(deviations(figure, of_paper)),
         tuple(assumed(of_paper)),
-        note(figure, of_paper, run.scale.name),
+        note(figure, of_paper),
         run.paths.data,
     )

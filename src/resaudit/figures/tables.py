@@ -20,6 +20,7 @@ from resaudit.figures.references import reference_file
 from resaudit.plan.composition import config_folder, datasets, files_of_figures
 from resaudit.plan.composition import load as composed
 from resaudit.plan.layout import Layout
+from resaudit.plan.overrides import key_of
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_of
 
@@ -141,8 +142,9 @@ def unchanged(csv: Path, name: str) -> Drawn:
 
 def _check_settings(csv: Path, about: dict[str, Any], plan: Plan, name: str) -> None:
     """Check that a table has the settings of the plan; if not, say how to get either."""
-    stored, values = about["values"], settings_of(plan.figures[name].figure)
-    shown, asked = _shared(about["scale"], stored), _shared(plan.config.scale.name, values)
+    figure = plan.figures[name].figure
+    stored, values = about["values"], settings_of(figure)
+    shown, asked = _shared(about["scale"], stored), _shared(figure.scale, values)
     if shown != asked:
         # An override names a data set, a table's settings have its title; what is read otherwise has no name.
         names = {dataset.title: name for name, dataset in datasets(config_folder()).items()}
@@ -152,14 +154,16 @@ def _check_settings(csv: Path, about: dict[str, Any], plan: Plan, name: str) -> 
     if shown != asked:
         differing = [key for key in asked if shown.get(key) != asked[key]]
         present, expected = ([f"{key}={shared.get(key)}" for key in differing] for shared in (shown, asked))
+        in_overrides = key_of(name, list(files_of_figures(config_folder())))
         raise OtherSettings(
             "other-settings",
-            "{path} shows {shown}, asked for is {asked}; add {add} for what is there, or show what is asked "
-            "for: {command}",
+            "{path} shows {shown}, asked for is {asked}; add {add} for what is there (of this figure alone: {own}), or "
+            "show what is asked for: {command}",
             path=csv,
             shown=" ".join(present),
             asked=" ".join(expected),
             add=shlex.join(present),
+            own=shlex.join(f"{in_overrides}.{setting}" for setting in present),
             command=snakemake_command({**asked, "figures": [name], "overrides": as_words()}, "-R", "show"),
         )
     for key, value in values.items():

@@ -13,7 +13,7 @@ from resaudit.base.papers import checkout, file_of_paper
 from resaudit.data.dataset import Dataset
 from resaudit.plan.claim import Claim, read_claim
 from resaudit.plan.experiment import experiments_of
-from resaudit.plan.models import CONTROLS, LARGEST_SEED, OTHER_SEED, Assumption, Config, Figure, Run
+from resaudit.plan.models import CONTROLS, LARGEST_SEED, OTHER_SEED, Assumption, Config, Figure, Run, Scale
 from resaudit.plan.overrides import OF_FIGURES, Override, key_of, of_figure, parsed, set_in, with_full_keys
 from resaudit.plan.trees import Files, Tree, files_like, one_line_errors, resolved
 from resaudit.runtime.devices import settled
@@ -66,7 +66,10 @@ def load(
     # Figures that are named are not left out, and asking torch for a GPU takes seconds.
     if only is None:
         gpu = cache(lambda: settled(run.device) == "cuda")
-        reasons = {name: run.scale.left_out(type(each.protocol).needs_gpu, gpu) for name, each in figures.items()}
+        scale = cache(lambda name: validated(Scale, files.option("scale", name), "scale"))
+        reasons = {
+            name: scale(each.scale).left_out(type(each.protocol).needs_gpu, gpu) for name, each in figures.items()
+        }
         left_out = {name: reason for name, reason in reasons.items() if reason}
     config = Config(**dict(run), figure=figures, claims=claims, left_out=left_out)
     _check_variants(config, whole=only is None)
@@ -183,15 +186,18 @@ def _figure(files: Files, file: Path, name: str, overrides: Sequence[Override], 
 def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Override], run: Run) -> Tree:
     """The shared settings and, under ``figure``, a figure's: its files, its scale's overrides, then all others."""
     figure, where = files.figure(file), f"figure.{name.replace('/', '.')}."
-    # A figure's data set is the one chosen for it, else its own, else the one chosen for all.
-    chosen = {override.own: override.value for override in overrides if override.key == "dataset"}
+    # A figure's data set and scale are those chosen for it, else its own, else those chosen for all.
+    own = figure | {override.key: override.value for override in overrides if override.own and override.chooses}
+    for_all = [f"dataset={override.value}" for override in overrides if override.key == "dataset" and not override.own]
     own_data = figure.get("dataset") is not None
-    if True in chosen or isinstance(figure.get("dataset"), str):
-        figure = figure | {"dataset": files.dataset(str(chosen.get(True, figure.get("dataset"))))}
-    root = files.root(*([f"dataset={chosen[False]}"] if False in chosen else []))
-    figure = {section: root[section] for section in OF_FIGURES} | {"protocol": {}} | figure
+    if isinstance(own.get("dataset"), str):
+        figure = figure | {"dataset": files.option("dataset", own["dataset"])}
+    scale = own.get("scale", run.scale.name)
+    files.option("scale", scale)
+    root = files.root(*for_all[-1:])
+    figure = {section: root[section] for section in OF_FIGURES} | {"protocol": {}} | figure | {"scale": scale}
     _check_mappings(figure, where)
-    reduced = [figure.get(key, {}).get(run.scale.name) or {} for key in ("scales", "variant_scales")]
+    reduced = [figure.get(key, {}).get(scale) or {} for key in ("scales", "variant_scales")]
     reductions = {**reduced[0], **(reduced[1] if run.variant is not None else {})}
     of_scale = [Override(f"protocol.{key}", value, own=True) for key, value in reductions.items()]
     for override in (*of_scale, *overrides):

@@ -23,14 +23,14 @@ def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]
 
 
 def time_in_words(config: Config, names: Sequence[str]) -> str:
-    """How long figures take here at the scale of the configuration, by estimate and without results of earlier runs."""
+    """How long figures of one scale take here, by estimate and without results of earlier runs."""
     plan, estimates = make_plan(config.model_copy(update={"figures": list(names)})), Estimates.of(config)
     jobs = {
         key: (estimates.here(job), [needed.key for needed in job.inputs.values()]) for key, job in plan.jobs.items()
     }
     cores, gpus = processors(), int(estimates.execution.device == "cuda")
     seconds = duration(jobs, cores, gpus)
-    return f"{in_minutes(seconds)} at scale {config.scale.name} on {cores} cores{' and one GPU' * gpus}"
+    return f"{in_minutes(seconds)} at scale {config.scale_of(names[0])} on {cores} cores{' and one GPU' * gpus}"
 
 
 def hours_in_words(config: Config) -> str:

@@ -156,6 +156,7 @@ class Figure(Model):
         name: ``paper/figure``.
         dataset, whitening: its data; null: none.
         seed: seed of all its random draws.
+        scale: name of the scale that it is drawn at.
         paper, title, caption: what it shows.
         legend: what lines, markers and colours mean.
         remark: what must stand under the drawing, such as that its settings are reconstructed.
@@ -172,6 +173,7 @@ class Figure(Model):
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)]
     dataset: SerializeAsAny[Dataset] | None
     whitening: Whitening | None
+    scale: str
     paper: Paper
     title: str
     caption: str
@@ -275,7 +277,7 @@ class Run(Model):
         device: device of jobs that want a GPU.
         kernel: what computes networks with activations.
         checkpoint_seconds: seconds of work between two checkpoints of a training.
-        scale: share of the protocol that is run.
+        scale: share of the protocol that is run, by figures without a scale of their own.
         figures: figures to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
         variant: id of another reading of the papers, or ``control`` or ``other-seed``.
         rung: which of three looks at the claims this is, each with four times the fresh runs (``confirm.runs``) of the
@@ -325,6 +327,11 @@ class Config(Run):
         """The name of the data set of ``paper/figure``; None if it has none, or is not configured."""
         settings = self.figure.get(figure)
         return settings.dataset.name if settings and settings.dataset else None
+
+    def scale_of(self, figure: str) -> str:
+        """The name of the scale of ``paper/figure``."""
+        settings = self.figure.get(figure)
+        return settings.scale if settings else self.scale.name
 
     def papers(self) -> set[str]:
         """The papers of the figures that were composed."""

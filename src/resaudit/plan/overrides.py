@@ -93,8 +93,8 @@ def _check_form(override: Override, fault: str | None = None) -> None:
         fault = "name a setting, as in protocol.runs=3"
     elif section == "claims" and len(rest) < 3:
         fault = "name a setting, as in claims.<paper>.<claim>.needs.runs=3"
-    elif section == "scale" and (rest or override.own):
-        fault = "a scale is chosen as a whole, with scale=NAME"
+    elif section == "scale" and rest:
+        fault = "a scale is chosen as a whole, with scale=NAME or FIGURE.scale=NAME"
     elif override.chooses and not isinstance(override.value, str):
         fault = f"one is chosen by its name, as in {override.key}=NAME"
     elif override.own and override.key == "name":

@@ -50,13 +50,11 @@ class Files:
         self.figure = cache(self._figure)
         """A figure's or base file, merged with the files beside it that its list ``defaults`` names."""
 
-    def dataset(self, name: str) -> Tree:
-        """A data set."""
-        known = {file.stem: file for file in reversed(self.like("dataset/*.yaml"))}
+    def option(self, group: str, name: str) -> Tree:
+        """A data set or scale, as Hydra's groups have it."""
+        known = {file.stem: file for file in reversed(self.like(f"{group}/*.yaml"))}
         if name not in known:
-            raise ResauditError(
-                "unknown-dataset", "unknown dataset {name!r}; allowed: {allowed}", name=name, allowed=sorted(known)
-            )
+            raise _unknown_option(group, name, sorted(known))
         return self.read(known[name])
 
     def _read(self, file: Path) -> Tree:
@@ -146,6 +144,12 @@ def resolved(tree: Tree) -> Tree:
     return plain
 
 
+def _unknown_option(group: str, name: str, allowed: list[str]) -> ResauditError:
+    return ResauditError(
+        "unknown-option", "unknown {group} {name!r}; allowed: {allowed}", group=group, name=name, allowed=allowed
+    )
+
+
 _LOADER = get_yaml_loader()
 _CONTEXT = re.compile(
     r"(full_key:|Config search path|provider=|object_type|reference_type|See https|To append to your)"
@@ -164,13 +168,7 @@ def one_line_errors(figure: str = "figure") -> Iterator[None]:
         options = re.search(r"Available options in '(\w+)':\n((?:\s+\S+\n?)+)", text)
         missing = re.search(r"Could not find '([^']+)'", text)
         if missing and options:
-            raise ResauditError(
-                "unknown-option",
-                "unknown {group} {name!r}; allowed: {allowed}",
-                group=options[1],
-                name=missing[1].split("/")[-1],
-                allowed=options[2].split(),
-            ) from error
+            raise _unknown_option(options[1], missing[1].split("/")[-1], options[2].split()) from error
         lines = [line.strip() for line in text.splitlines()]
         key = re.search(r"full_key: (\S+)", text)
         raise ResauditError(

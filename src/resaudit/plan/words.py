@@ -26,7 +26,7 @@ def deviations(figure: Figure, of_paper: Figure) -> list[str]:
     ]
 
 
-def note(figure: Figure, of_paper: Figure, scale: str) -> str:
+def note(figure: Figure, of_paper: Figure) -> str:
     """The line under a drawing: its remark, and what differs from the paper's protocol, as "5 of 10 runs"."""
     here, there, words = settings_of(figure), settings_of(of_paper), settings_in_words(figure)
     changed = [key for key in here if here[key] != there[key]]
@@ -35,7 +35,7 @@ def note(figure: Figure, of_paper: Figure, scale: str) -> str:
         f"{size} of {whole} {key}" if 0 < size < whole else f"{key} {words.get(key, 'none')}"
         for key, (size, whole) in sizes.items()
     ]
-    if scale == "smoke":
+    if figure.scale == "smoke":
         return "Test run: no evidence."
     differs = f"Differs from the protocol: {', '.join(parts)}." if parts else ""
     return f"{figure.remark} {differs}".strip()

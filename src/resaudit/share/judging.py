@@ -63,7 +63,7 @@ def audited_table(figure_plan: FigurePlan, results: Path) -> pd.DataFrame:
 
 def verdicts_on(config: Config, figure: str, table: pd.DataFrame) -> dict[str, str]:
     """The verdict on each claim about a figure, by ``paper/claim``; raises as :func:`judge`."""
-    paper, scale, data = figure.split("/")[0], config.scale.name, config.dataset_of(figure)
+    paper, scale, data = figure.split("/")[0], config.scale_of(figure), config.dataset_of(figure)
     claims = config.claims_of(paper)
     return {
         name: judge(claims[name.removeprefix(f"{paper}/")], table, scale, data, config.rung).verdict.value

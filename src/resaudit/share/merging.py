@@ -182,7 +182,7 @@ def _check_protocol(run: FinishedRun, every: Plan) -> None:
     for name, drawn in run.tables.items():
         every.config.named(name)
         path = run.place / f"{name}.csv"
-        values = {"scale": every.config.scale.name, **settings_of(every.figures[name].figure)}
+        values = {"scale": every.figures[name].figure.scale, **settings_of(every.figures[name].figure)}
         stored = {"scale": drawn.about["scale"], **drawn.about["values"]}
         for key, value in values.items():
             if key not in POOLED and stored.get(key) != value:
