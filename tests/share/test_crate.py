@@ -386,6 +386,13 @@ def test_a_run_that_is_not_whole_is_not_packed(
 
 
 @pytest.mark.usefixtures("plan")
-def test_a_run_of_another_seed_is_not_packed(tmp_path: Path) -> None:
-    with refused("conflicting-settings", what="the seed of demystifying_resnet/fig04", audited="1", configured="7"):
-        write_crate(plan_in(tmp_path, "seed=7"), tmp_path / "out.zip")
+@pytest.mark.parametrize(
+    ("setting", "key", "audited", "configured"),
+    [("seed=7", "seed", "1", "7"), ("figure.demystifying_resnet.fig04.scale=laptop", "scale", "smoke", "laptop")],
+)
+def test_a_run_of_other_settings_is_not_packed(
+    setting: str, key: str, audited: str, configured: str, tmp_path: Path
+) -> None:
+    what = f"the {key} of demystifying_resnet/fig04"
+    with refused("conflicting-settings", what=what, audited=audited, configured=configured):
+        write_crate(plan_in(tmp_path, setting), tmp_path / "out.zip")

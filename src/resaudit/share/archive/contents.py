@@ -114,6 +114,7 @@ def _check_settings(config: Config, audit: dict[str, Any]) -> None:
     for figure in figures_of(audit):
         config.named(figure["id"])
         settings = settings_in_words(config.figure[figure["id"]])
+        pairs.append((f"the scale of {figure['id']}", figure["scale"], config.scale_of(figure["id"])))
         pairs += [
             (f"the {key} of {figure['id']}", figure["settings"].get(key, settings[key]), settings[key])
             for key in ("data", "seed")
