@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -22,8 +23,8 @@ from resaudit.audit.spot_checks import TEST_RESULT, Recomputed, SpotCheck, as_st
 from resaudit.base.errors import Interrupted
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.arrays import save_arrays
-from resaudit.jobs.job import Execution, Job
-from resaudit.jobs.origin import imported_among
+from resaudit.jobs.job import Cost, Execution, Job
+from resaudit.jobs.origin import Origin, imported_among
 from resaudit.jobs.plan_files import code_of, write_job
 from resaudit.plan.claim import Needs
 from resaudit.plan.composition import load
@@ -33,8 +34,8 @@ from resaudit.share.comparing import Compared
 from resaudit.share.judging import audited_table, judge_twice
 from resaudit.share.spot_check import frame
 from resaudit.share.spot_check.check import _compared, spot_check
-from resaudit.share.spot_check.frame import sampling_frame
-from resaudit.share.spot_check.recomputing import folder_of, recompute
+from resaudit.share.spot_check.frame import Imported, sampling_frame
+from resaudit.share.spot_check.recomputing import _Processes, folder_of, recompute
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.training.trajectory import Trajectory
 from residual.images.jobs import TrainImages
@@ -137,6 +138,28 @@ def test_on_one_core_one_job_is_at_work_at_a_time(
     finally:
         os.sched_setaffinity(0, before)
     assert len(begun) == 3
+
+
+def test_a_job_of_two_threads_leaves_the_other_cores_to_narrow_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On three cores, where the first two of three jobs end only when both are at work."""
+    jobs, together, begun = linear(plan_in(tmp_path)), threading.Barrier(2, timeout=20), list[tuple[str, int]]()
+    first, second, last = (job.key for job in jobs)
+    digests = dict.fromkeys(("archive", "code", "accepted_code"), ARCHIVE)
+    origin = Origin(**digests, by=None, cpu_platform=OTHER, kernel=None, sha256={})
+    imported = [Imported(job, origin, Execution(), Cost(1, 1, 2 - bool(n)), 1 / 3) for n, job in enumerate(jobs)]
+
+    def run(_processes: object, job: Job, threads: int) -> None:
+        begun.append((job.key, threads))
+        if job.key != last:
+            together.wait()
+
+    monkeypatch.setattr(_Processes, "prepare", lambda *_: None)
+    monkeypatch.setattr(_Processes, "run", run)
+    assert [done.error for done in recompute(imported, 0, tmp_path, 3, 60)] == [None] * 3
+    assert (begun[2], set(begun[:2])) == ((last, 1), {(first, 2), (second, 1)})
+    assert list(recompute(imported, 0, tmp_path, 3, 0)) == []
 
 
 def test_forged_and_swapped_results_are_caught_and_honest_ones_agree(run: tuple[Plan, list[Train], Path]) -> None:

@@ -6,8 +6,9 @@ Nothing goes through the workflow, whose outputs are the very files to compare w
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -46,13 +47,11 @@ def recompute(
     stops those that still run; a training then keeps its checkpoint.
     """
     end = None if seconds is None else time.monotonic() + seconds
-    threads = min(cores, max((one.cost.threads for one in jobs), default=1))
-    processes = _Processes(results)
+    processes, waiting, free = _Processes(results), deque(enumerate(jobs)), cores
+    running, ended = dict[Future[Recomputation], int](), set[Future[Recomputation]]()
 
-    def run(number: int, one: Imported) -> Recomputation | None:
+    def run(one: Imported) -> Recomputation:
         begun, error = time.monotonic(), None
-        if end is not None and begun >= end and number >= always:
-            return None
         try:
             processes.prepare(one.job, one.execution)
             processes.run(one.job, min(one.cost.threads, cores))
@@ -60,11 +59,21 @@ def recompute(
             error = str(failure)
         return Recomputation(one, round(time.monotonic() - begun, 2), error)
 
-    with ThreadPoolExecutor(max(1, cores // threads)) as pool:
+    with ThreadPoolExecutor(cores) as pool:
         try:
-            for future in as_completed([pool.submit(run, *numbered) for numbered in enumerate(jobs)]):
-                if recomputation := future.result():
-                    yield recomputation
+            while True:
+                while waiting and (threads := min(waiting[0][1].cost.threads, cores)) <= free:
+                    number, one = waiting.popleft()
+                    if end is not None and time.monotonic() >= end and number >= always:
+                        waiting.clear()
+                        break
+                    running[pool.submit(run, one)] = threads
+                    free -= threads
+                yield from (future.result() for future in ended)
+                if not running:
+                    return
+                ended, _ = wait(running, return_when=FIRST_COMPLETED)
+                free += sum(running.pop(future) for future in ended)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             processes.stop()
