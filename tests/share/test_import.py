@@ -42,6 +42,7 @@ from tests.conftest import Completed, configured, first_of, in_process, run_comm
 from tests.ran import RAN
 from tests.refusals import assert_exits, refused
 from tests.share.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json, with_paths
+from tests.share.imported import ARCHIVE, mark_imported
 
 pytest.importorskip("rocrate", reason="the extra crate is not installed")
 
@@ -363,6 +364,24 @@ def test_of_a_run_that_is_here_only_what_is_not_whole_is_moved_in_again(
     assert imported(archive, config) == record
     assert {each for each, number in folders().items() if number != before[each]} == ({key} if is_moved else set())
     assert {path.name: path.read_bytes() for path in (results / key).iterdir()} == whole
+
+
+def test_what_was_drawn_from_a_forgotten_import_goes_and_a_matrix_of_it(config: Config) -> None:
+    layout = Layout(config.paths)
+    mark_imported([], layout.results)
+    of_import = [{"archive": ARCHIVE, "by": BY, "jobs": []}]
+    names = {
+        "alpha/fig01": {"sha256": "1" * 64, "imported": of_import},
+        "alpha/fig02": {"sha256": "2" * 64, "imported": []},
+        "alpha/robustness": {"sha256": "3" * 64, "tables": {"alpha/fig01": "1" * 64, "alpha/fig02": "2" * 64}},
+        "beta/robustness": {"sha256": "4" * 64, "tables": {"beta/fig02": "2" * 64}},
+    }
+    for name, about in names.items():
+        write_json(layout.figure(name, "json"), about)
+        layout.figure(name, "csv").touch()
+    forget_import(ARCHIVE, layout)
+    stay = ["alpha/fig02.csv", "alpha/fig02.json", "beta/robustness.csv", "beta/robustness.json"]
+    assert left(layout.figures) == stay
 
 
 def test_of_two_imports_the_one_that_is_forgotten_takes_its_own_results_alone(

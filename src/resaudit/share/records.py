@@ -6,6 +6,7 @@ Measured with Snakemake 9.27: a producer that must run reruns everything after i
 
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from resaudit.base.errors import ResauditError, reading
@@ -116,12 +117,9 @@ def forget_import(run: str, layout: Layout) -> tuple[str, list[str]]:
         )
     (archive,) = matches
     # Snakemake draws again what is missing, not what was drawn from results that are gone.
-    for record in (*layout.figures.glob("*/*.json"), *results.glob("draw/*/figure.json")):
-        with reading(record, "remove it"):
-            imported = read_json(record).get("imported", [])
-        if any(part["archive"] == archive for part in imported):
-            for file in record.parent.glob(f"{record.stem}.*"):
-                file.unlink()
+    for record in _drawn_from(archive, [*layout.figures.glob("*/*.json"), *results.glob("draw/*/figure.json")]):
+        for file in record.parent.glob(f"{record.stem}.*"):
+            file.unlink()
     staging, removed = staging_of(results, archive), [key for key in archives if archives[key] == archive]
     shutil.rmtree(staging, ignore_errors=True)
     for key in removed:
@@ -131,3 +129,15 @@ def forget_import(run: str, layout: Layout) -> tuple[str, list[str]]:
     shutil.rmtree(staging, ignore_errors=True)
     (results / "imports" / f"{archive}.json").unlink(missing_ok=True)
     return archive, removed
+
+
+def _drawn_from(archive: str, records: Sequence[Path]) -> list[Path]:
+    """The records of drawings whose tables rest on an import, and of the matrices of such tables."""
+    tables, of_import = dict[Path, set[str]](), set[str]()
+    for record in records:
+        with reading(record, "remove it"):
+            about = read_json(record)
+            tables[record] = {about["sha256"], *about.get("tables", {}).values()}
+            if any(part["archive"] == archive for part in about.get("imported", [])):
+                of_import.add(about["sha256"])
+    return [record for record in records if not of_import.isdisjoint(tables[record])]
