@@ -134,7 +134,7 @@ def test_a_damaged_checkpoint_is_refused_and_said(
     [
         ({"settings": {"seed": 2}}, "another settings;"),
         ({"code version": "b"}, "another code version;"),
-        ({"torch version": "2"}, "another torch version;"),
+        ({"torch": "2"}, "another torch;"),
     ],
 )
 def test_a_checkpoint_of_something_else_is_refused_and_said(

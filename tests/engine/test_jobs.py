@@ -26,7 +26,7 @@ from resaudit.jobs.runner import device_of
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, execution_of, make_plan
-from resaudit.runtime import devices
+from resaudit.runtime import devices, machine
 from resaudit.runtime.progress import with_progress
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.jobs.hessians import Hessians
@@ -108,8 +108,8 @@ def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_pat
         data.samples(tmp_path)
 
 
-def test_a_training_goes_on_only_from_its_own_rates_kernel_device_and_code(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_training_goes_on_only_from_its_own_rates_kernel_platform_and_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job, empty = first_training("fig07"), np.empty(0)
     more = dataclasses.replace(job, ensemble=dataclasses.replace(job.ensemble, runs=job.ensemble.runs + 1))
@@ -120,7 +120,11 @@ def test_a_training_goes_on_only_from_its_own_rates_kernel_device_and_code(
     written.write(Descent(np.asarray(3), *[empty] * 4))
     with_threads = dataclasses.replace(work, record=work.record | {"threads": 2})
     assert Checkpoint(tmp_path, Descent, made_by(job, with_threads, own), 0.0).read() is not None
+    with monkeypatch.context() as on_another:
+        on_another.setattr(machine, "processor", lambda: "another one")
+        elsewhere = made_by(job, work, own)
     for made, said in [
+        (elsewhere, "processor"),
         (made_by(job, work, own | {"learning rates": [0.2]}), "learning rates"),
         (made_by(job, work, own | {"kernel": "torch"}), "kernel"),
         (made_by(job, on_gpu, own), "device"),

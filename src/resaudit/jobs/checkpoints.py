@@ -1,6 +1,6 @@
 """Checkpoints: stop a long job at any point and resume it bit for bit.
 
-A checkpoint is one file, replaced atomically: the SHA-256 of the rest, a JSON line (settings, code, versions), arrays.
+A checkpoint is one file, replaced atomically: the SHA-256 of the rest, a JSON line (settings, code, platform), arrays.
 """
 
 import hashlib
@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, TypeVar
@@ -21,6 +20,7 @@ import numpy as np
 from resaudit.base.errors import Interrupted, ResauditError
 from resaudit.base.files import written_whole
 from resaudit.jobs.job import Job, Work
+from resaudit.runtime.machine import cpu_platform
 from resaudit.runtime.progress import log
 
 State = TypeVar("State")
@@ -28,12 +28,11 @@ CHECKPOINT = "checkpoint"
 
 
 def made_by(job: Job, work: Work, more: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the bits of a training depend on: settings, device, torch, the kind's code, and what the job adds."""
+    """All that the bits of a training depend on: settings, platform with torch, the kind's code, what the job adds."""
     return {
         "settings": job.identity,
         **more,
-        "device": work.record["device"],
-        "torch version": version("torch"),
+        **cpu_platform(work.record["device"]),
         "code version": work.code,
     }
 
@@ -44,7 +43,7 @@ class Checkpoint(Generic[State]):
     Args:
         folder: the job's folder; created by the first write.
         kind: the state's dataclass of arrays.
-        made_by: JSON that must be equal to resume: settings, code, device, versions.
+        made_by: JSON that must be equal to resume: settings, code, platform.
         seconds: time of work between two checkpoints.
     """
 
