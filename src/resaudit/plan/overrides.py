@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -62,7 +62,9 @@ def _quoted(folder: re.Match[str]) -> str:
     return folder[1] + QuotedString(folder[2], Quote.single).with_quotes()
 
 
+@cache
 def _parse(text: str) -> Override:
+    """An override; figures share variants, whose overrides need be parsed but once, for Hydra takes milliseconds."""
     try:
         read = OverridesParser.create().parse_overrides([text])[0]
         override = Override(read.key_or_group, read.value(), text)
