@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from resaudit.jobs.origin import Origin, imported_among
 from resaudit.jobs.plan_files import code_of, write_job
 from resaudit.plan.claim import Needs
 from resaudit.plan.composition import load
+from resaudit.plan.estimates import Calibration
 from resaudit.plan.models import Config, Paths
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.share.comparing import Compared
@@ -42,6 +43,7 @@ from residual.images.jobs import TrainImages
 from tests.claims.made import result
 from tests.conftest import CHECKOUT, first_of, in_process, made_once, of_kind, run_command, run_planned
 from tests.made_records import made, write
+from tests.ran import RAN
 from tests.refusals import assert_exits, refused
 from tests.share.imported import ARCHIVE, mark_imported
 
@@ -509,6 +511,20 @@ def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Trai
         under = {key for key in with_inputs(figure.jobs.values()) if key in {job.key for job in jobs}}
         assert (set(found.jobs), found.out_of_reach) == (under, {})
         assert {*found.always, *found.sampled} == under
+
+
+def test_what_a_job_takes_here_is_as_calibrated(tmp_path: Path) -> None:
+    plan, results = plan_in(tmp_path), tmp_path / "results"
+    job = linear(plan)[0]
+    save_arrays(job.folder(results) / TRAJECTORY, Trajectory(*[np.empty(0)] * len(fields(Trajectory))))
+    digests = {TRAJECTORY: sha256_of(job.folder(results) / TRAJECTORY)}
+    write_json(job.folder(results) / "provenance.json", RAN | {"sha256": digests})
+    mark_imported([job], results, kernel=job.kernels("cpu", {})[0])
+    seconds = 1.5 * job.cost(Execution()).seconds
+    assert sampling_frame(plan, results, Execution(), seconds, 1).out_of_reach == {}
+    calibration = Calibration(machine="slow", when="2026-01-02T03:04:05+00:00", cpu={job.kind: 2.0})
+    write_json(results / "calibration.json", calibration.model_dump())
+    assert list(sampling_frame(plan, results, Execution(), seconds, 1).out_of_reach) == [job.key]
 
 
 def test_a_job_over_the_budget_is_out_of_reach_with_its_weight(drawn: tuple[Plan, list[Train], Path]) -> None:

@@ -12,6 +12,7 @@ from resaudit.base.errors import ResauditError, one_named
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job
 from resaudit.jobs.origin import Origin, origin_of
 from resaudit.jobs.plan_files import code_of
+from resaudit.plan.estimates import Estimates
 from resaudit.plan.plan import Plan, with_inputs
 from resaudit.runtime.extensions import vector_lanes
 
@@ -91,14 +92,15 @@ def sampling_frame(
             "no result that {user} is imported; import a run first (resaudit import RUN.zip)",
             user=f"the figures of this plan need in {results}" if claim is None else f"{chosen[0]} rests on",
         )
-    jobs: dict[str, Imported] = {}
+    jobs, estimates = dict[str, Imported](), Estimates.of(plan.config, here)
     for key, weight in weights(claims).items():
         job, origin = plan.jobs[key], origins[key]
         can_use_gpu = job.cost(replace(here, device="cuda")).wants_gpu
         device = "cuda" if can_use_gpu and origin.cpu_platform.get("device") != "cpu" else "cpu"
         kernel = {"torch": "torch", "fused kernel": "fused"}.get(family(origin.kernel), here.kernel)
         execution = replace(here, device=device, kernel=kernel)
-        jobs[key] = Imported(job, origin, execution, job.cost(execution).on(device), weight)
+        cost = replace(estimates, execution=execution).here(job)
+        jobs[key] = Imported(job, origin, execution, cost, weight)
     out = {key: reason for key, one in jobs.items() if (reason := _out_of_reach(one, here, seconds, cores))}
     short = SECONDS_TO_START + SECONDS_ALWAYS
     always = [key for key, one in jobs.items() if key not in out and one.cost.seconds < short]
