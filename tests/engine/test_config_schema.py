@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import overrides_from
 from resaudit.plan.composition import load
+from resaudit.plan.models import Run
 from resaudit.plan.schema import config_schema_in_yaml
 from tests.conftest import CHECKOUT
 
@@ -37,6 +38,7 @@ def test_the_schema_is_that_of_the_models() -> None:
         {"scale": "smoke", "figures": ["fig07"], "overrides": ["fig07.runs=3", "seed=2"]},
         {"figures": "fig07", "overrides": "fig07.runs=3,seed=2"},
         {"dataset": "fashion_mnist", "seed": 3, "device": "cpu", "kernel": "torch", "checkpoint_seconds": 0.5},
+        {"rung": 1},
         {"variant": "control", "paths": {"results": "elsewhere"}, "whitening": {"centered": False}},
     ],
 )
@@ -58,6 +60,7 @@ def test_what_the_schema_allows_is_composed(given: Given, published: Draft202012
         {"device": "gpu"},
         {"checkpoint_seconds": -1},
         {"variant": None},
+        {"rung": 4},
         {"paths": {"result": "elsewhere"}},
         {"whitening": {"centered": "no"}},
         {"papers_path": 3},
@@ -67,6 +70,12 @@ def test_what_the_schema_refuses_is_refused(given: Given, published: Draft202012
     assert not published.is_valid(given)
     with pytest.raises(ResauditError):
         load(overrides_from(given), only=[FIGURE])
+
+
+def test_every_setting_of_a_run_is_in_the_schema(published: Draft202012Validator) -> None:
+    keys = published.schema["properties"]
+    assert set(Run.model_fields) <= keys.keys()
+    assert "  " not in "".join(key["description"] for key in keys.values())
 
 
 def test_scales_and_data_sets_of_papers_outside_may_have_any_name(published: Draft202012Validator) -> None:

@@ -203,7 +203,7 @@ def meanings(kind: type[BaseModel]) -> dict[str, str]:
     for base in reversed(kind.__mro__):
         section = re.search(r"^Attributes:\n((?: .*\n?|\n)+)", inspect.cleandoc(base.__doc__ or ""), re.MULTILINE)
         entries = re.findall(r"^ {4}([\w, ]+): ((?:.*\n? {5,})*.*)$", section[1] if section else "", re.MULTILINE)
-        found |= {key.strip(): meaning for keys, meaning in entries for key in keys.split(",")}
+        found |= {key.strip(): " ".join(meaning.split()) for keys, meaning in entries for key in keys.split(",")}
     return found | {name: field.description for name, field in kind.model_fields.items() if field.description}
 
 

@@ -36,6 +36,7 @@ def config_schema() -> Tree:
         **{key: run[key] for key in ("device", "kernel", "checkpoint_seconds")},
         # No key can be null in --config.
         "variant": _text(run["variant"]["description"]),
+        "rung": run["rung"]["anyOf"][0] | {"description": run["rung"]["description"]},
         "whitening": _section(Whitening, "How the data of networks are whitened.", given["whitening"]),
         "paths": _section(Paths, run["paths"]["description"], given["paths"]),
     }
