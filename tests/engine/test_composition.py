@@ -241,6 +241,7 @@ def test_a_network_that_one_of_a_claims_scales_has_can_be_named() -> None:
         ("seed=[1", "invalid-override", ["'seed=[1'"]),
         ("demystifying_resnet/fig07.runs=3", "invalid-override", ["fig07.runs=3", "/"]),
         ("seed", "invalid-override", ["'seed'"]),
+        ("overrides=[fig07.runs=3]", "invalid-override", ["--config"]),
         ("+seed2=1", "unsettable-key", ["key=value"]),
         (
             f"{FIG04}.assumptions=[1.0,10.0]",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CHECKOUT, Completed, run_command
+from tests.conftest import CHECKOUT, run_command
 from tests.workflow.conftest import SHOWN, planned, rules_in, snakemake
 
 OF_WHITENED = {"train", "hessians", "theorem", "factorize", "descents"}
@@ -84,14 +84,11 @@ def test_a_result_made_by_hand_since_is_made_again_and_a_table_of_mixed_code_say
     assert re.search(r"^mixed code: \S+: \d+ and 1 .*hessians", said.stdout, re.MULTILINE), said.stderr
     source.write_bytes(before)
     assert planned(checkout) >= {"hessians", *SHOWN}
-    assert re.search(rf"^other code: \S+/{by_hand.name} ", told(snakemake(checkout)), re.MULTILINE)
+    run = snakemake(checkout)
+    assert re.search(rf"^other code: \S+/{by_hand.name} ", run.stdout + run.stderr, re.MULTILINE)
     assert planned(checkout) == set()
     for about in checkout.glob("figures/*/*.json"):
         assert all(len(of) == 1 for of in json.loads(about.read_bytes()).get("codes", {}).values())
-
-
-def told(run: Completed) -> str:
-    return run.stdout + run.stderr
 
 
 def package_of(checkout: Path) -> dict[str, str]:

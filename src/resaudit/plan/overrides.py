@@ -72,6 +72,8 @@ def _parse(text: str) -> Override:
         form = "write key=value or key=[value,value], without a space in the key"
         if "=" not in text:
             form += "; a folder with a comma is given as --config \"paths={results: 'a,b'}\""
+        elif text.startswith("overrides="):
+            form = "overrides= is a key of snakemake's --config alone; give here what is in its list, each by itself"
         elif "/" in text.split("=")[0]:
             form = f"write figure.{text.removeprefix('figure.').replace('/', '.', 1)}: keys have dots and no /"
         raise ResauditError(
