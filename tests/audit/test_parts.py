@@ -3,16 +3,23 @@
 import base64
 import gzip
 import hashlib
+import math
 import os
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 
+from resaudit.audit.build import finding
 from resaudit.audit.claim_models import CheckFinding, Comparison
 from resaudit.audit.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
 from resaudit.audit.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
+from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns
+from resaudit.claims.verdicts import judge
+from resaudit.plan.check import Check
 from tests.audit.example import point, result, two_sided, unknown
+from tests.claims.made import claim
 from tests.refusals import refused
 
 SVG = """<?xml version="1.0"?>
@@ -99,6 +106,30 @@ def test_an_interval_without_an_end_reaches_the_edge_with_an_arrow() -> None:
     assert (right.open_left, right.open_right) == (False, True)
     assert mark(Comparison(**point("", None, None, 5.0, "supported")), axis).effect is None
     assert region(CheckFinding(**result("supported", 1) | {"low": None, "high": 5.0}), axis) == (0, 50)
+
+
+def found(check: Check, values: list[float]) -> CheckFinding:
+    table = pd.DataFrame({"network": "a", "run": range(len(values)), "norm": values})
+    judged = judge(claim(check, runs=3), table, "laptop").checks[0]
+    return CheckFinding.model_validate_json(finding(judged, []).model_dump_json())
+
+
+def test_runs_that_diverge_have_an_infinite_effect_in_words_and_in_the_drawing() -> None:
+    mean = MeanOfRuns(column="norm", per=["network"], at_most=1)
+    one, two = found(mean, [1.0, 2.0, 3.0, math.inf]), found(mean, [1.0, 2.0, math.inf, math.inf])
+    assert [each.points[0].numbers for each in (one, two)] == [(math.inf, 2.0, None), (math.inf,) * 3]
+    assert [each.worst_in_words for each in (one, two)] == [("infinite", "at least 2"), ("infinite", "infinite")]
+    assert [each.points[0].choices[0].effect_infinite for each in (one, two)] == ["plus", "plus"]
+    assert [each.turns[0].everywhere for each in (one, two)] == [None, "contradicted"]
+    axis = axis_of(two)
+    assert axis is not None
+    drawn = mark(two.points[0], axis)
+    assert (drawn.effect, drawn.line, drawn.open_left, drawn.open_right) == (100, (100, 100), False, True)
+
+
+def test_a_check_that_lacks_a_place_is_supported_at_no_threshold() -> None:
+    check = AgainstBounds(column="norm", by="network", bounds={"a": 2.0, "b": 3.0}, at_most=1)
+    assert [turns.supported for turns in found(check, [0.9, 1.0, 1.1]).turns] == [None]
 
 
 @pytest.mark.parametrize(

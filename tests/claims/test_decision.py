@@ -9,6 +9,7 @@ import pytest
 from resaudit.claims.decision import (
     Choice,
     Span,
+    Threshold,
     Verdict,
     turns_of,
     verdict_of_all,
@@ -69,6 +70,32 @@ def test_the_verdict_turns_where_it_is_said_to(at_most: bool) -> None:
         assert at(turns.supported - weaker) is not S
         assert at(turns.contradicted - weaker) is C
         assert at(turns.contradicted + weaker) is not C
+
+
+INFINITE = (math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("key", "span", "verdict"),
+    [
+        ("at_most", INFINITE, C),
+        ("at_least", INFINITE, S),
+        ("at_most", (-math.inf, -math.inf), S),
+        ("at_least", (-math.inf, -math.inf), C),
+        ("within_factor", INFINITE, C),
+        ("within_factor", (0.0, 0.0), C),
+        ("at_most", (2.0, math.inf), None),
+        ("at_least", (-math.inf, 2.0), None),
+        ("within_factor", (0.0, math.inf), None),
+    ],
+)
+def test_an_infinite_interval_turns_nowhere(key: Threshold, span: Span, verdict: Verdict | None) -> None:
+    choices = [[Choice("", span[1], span, span, 10)]]
+    everywhere = turns_of(key, choices).everywhere
+    assert everywhere == (verdict and verdict.value)
+    for at in (1.001, 3.0, 1e300):
+        region = {"at_most": (-math.inf, at), "at_least": (at, math.inf), "within_factor": (1 / at, at)}[key]
+        assert everywhere in (None, judged(choices, region).value)
 
 
 def test_runs_to_decide() -> None:

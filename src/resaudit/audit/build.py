@@ -16,6 +16,7 @@ from resaudit.audit.claim_models import (
     JudgedClaim,
     LimitOnEffect,
     SetForRun,
+    Sign,
     TurningPoints,
     standings_of,
 )
@@ -301,12 +302,14 @@ def finding(result: CheckResult, set_here: list[SetForRun]) -> CheckFinding:
 
 
 def _comparison(point: Judged) -> Comparison:
-    effect, low, high = map(finite, (point.effect, *point.ends))
+    low, high = point.ends
     return Comparison(
         where=point.where,
-        effect=effect,
-        low=low,
-        high=high,
+        effect=finite(point.effect),
+        effect_infinite=_sign(point.effect),
+        low=finite(low),
+        high=finite(high),
+        other_side=["low"] if low == math.inf else ["high"] if high == -math.inf else [],
         n=point.runs,
         verdict=point.verdict.value,
         choices=[_choice(choice) for choice in point.choices],
@@ -318,6 +321,7 @@ def _choice(choice: Choice) -> ChoiceMade:
     return ChoiceMade(
         name=choice.name,
         effect=finite(choice.effect),
+        effect_infinite=_sign(choice.effect),
         infinite=set(ends.values()) == {math.inf},
         other_side=[key for key, end in ends.items() if end == -UNBOUNDED[key]],
         **{key: finite(end) for key, end in ends.items()},
@@ -330,6 +334,7 @@ def _turns(turns: Turns) -> TurningPoints:
         key=turns.key,
         supported=finite(turns.supported),
         contradicted=finite(turns.contradicted),
+        everywhere=turns.everywhere,
         words=turns_in_words(turns),
     )
 
@@ -393,6 +398,11 @@ def _robustness(matrix: Matrix, config: Config, figures: Mapping[str, Drawn]) ->
         finished=matrix.finished,
         variants=matrix.variants,
     )
+
+
+def _sign(number: float) -> Sign | None:
+    """The sign of an infinite number."""
+    return ("plus" if number > 0 else "minus") if math.isinf(number) else None
 
 
 def finite(number: float) -> float | None:

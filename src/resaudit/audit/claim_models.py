@@ -14,6 +14,7 @@ from resaudit.plan.claim import Limit, Statement
 
 FITTED = "fitted"
 STANDINGS = ("supported", "contradicted", "depends", "inconclusive", "not run", FITTED)
+Sign = Literal["plus", "minus"]
 End = Literal["low", "high", "shared_low", "shared_high"]
 UNBOUNDED: dict[End, float] = {"low": -math.inf, "high": math.inf, "shared_low": -math.inf, "shared_high": math.inf}
 """The ends of a choice's two intervals where these are unbounded."""
@@ -26,6 +27,8 @@ class ChoiceMade(Part):
     """The choice; empty if there is only one."""
     effect: float | None
     """The effect; null where it is not known or infinite."""
+    effect_infinite: Sign | None = None
+    """The sign of an infinite effect; null: the effect is finite or not known. Older audits do not say."""
     infinite: bool = False
     """Whether the effect and all ends of its intervals are plus infinity, since runs diverged."""
     other_side: list[End] = []
@@ -59,11 +62,16 @@ class Comparison(Part):
     where: str
     """The place in words."""
     effect: float | None
-    """The effect; null where it is not known."""
+    """The effect; null where it is not known or infinite."""
+    effect_infinite: Sign | None = None
+    """The sign of an infinite effect; null: the effect is finite or not known. Older audits do not say."""
     low: float | None
-    """Lower end of its interval; null: unbounded or not known."""
+    """Lower end of the interval that decides; null: unbounded, unless ``other_side`` has it."""
     high: float | None
-    """Upper end of its interval; null: unbounded or not known."""
+    """Upper end; null: as of the lower."""
+    other_side: list[Literal["low", "high"]] = []
+    """The ends that are null and not unbounded, since runs diverged: a lower one that is plus infinity, an upper one
+    that is minus infinity. Older audits do not say."""
     n: Count | None
     """How many runs or draws it rests on; null where not known."""
     verdict: Verdict
@@ -71,6 +79,16 @@ class Comparison(Part):
     inconclusive."""
     choices: list[ChoiceMade] = []
     """The choices, the one shown first; empty in version 1."""
+
+    @property
+    def numbers(self) -> tuple[float | None, float | None, float | None]:
+        """Effect, lower and upper end, infinite ones too; None: an effect that is not known, an unbounded end."""
+        effect = {None: self.effect, "plus": math.inf, "minus": -math.inf}[self.effect_infinite]
+        if self.other_side:
+            # Beyond an infinite end there is no other.
+            both = math.inf if "low" in self.other_side else -math.inf
+            return effect, both, both
+        return effect, self.low, self.high
 
 
 class CheckUsed(Part):
@@ -111,9 +129,11 @@ class TurningPoints(Part):
     key: Literal["at_least", "at_most", "within_factor"]
     """The threshold."""
     supported: float | None
-    """From here on, towards a weaker claim, the check is supported; null: at no threshold."""
+    """From here on, towards a weaker claim, the check is supported; null: at none, but for ``everywhere``."""
     contradicted: float | None
-    """Beyond here, towards a stronger claim, it is contradicted; null: at no threshold."""
+    """Beyond here, towards a stronger claim, it is contradicted; null: at none, but for ``everywhere``."""
+    everywhere: Literal["supported", "contradicted"] | None = None
+    """Its verdict at every threshold, as where runs diverge; null where it turns or stays open, and in older audits."""
     words: str
     """Both in words."""
 
@@ -185,7 +205,7 @@ class CheckFinding(Part):
         """The least favourable effect and its interval; dashes without any."""
         if self.worst is None:
             return "–", "–"
-        return effect_and_interval(self.worst.effect, self.worst.low, self.worst.high, self.ratio, digits=3)
+        return effect_and_interval(*self.worst.numbers, self.ratio, digits=3)
 
     @property
     def meets(self) -> str:

@@ -20,7 +20,9 @@ class Axis:
     end: float
 
     def place(self, value: float) -> float:
-        """A value's position in per cent of the width, within 0 and 100."""
+        """A value's position in per cent of the width, within 0 and 100, which infinite ones have."""
+        if math.isinf(value):
+            return 100.0 if value > 0 else 0.0
         span = self.end - self.start
         share = (self._measure(value) - self.start) / span if span else 0.5
         return round(min(100.0, max(0.0, MARGIN + (100 - 2 * MARGIN) * share)), 2)
@@ -59,9 +61,9 @@ def axis_of(result: CheckFinding) -> Axis | None:
     On a logarithmic axis values that are not positive are placed at the left edge.
     """
     logarithmic = result.scale == "log"
-    values = [v for p in result.points for v in (p.effect, p.low, p.high) if v is not None]
+    values = [v for p in result.points for v in p.numbers if v is not None]
     ends = [v for v in (result.low, result.high) if v is not None]
-    placed = [v for v in values + ends if v > 0 or not logarithmic]
+    placed = [v for v in values + ends if math.isfinite(v) and (v > 0 or not logarithmic)]
     if not values or not placed:
         return None
     low, high = min(placed), max(placed)
@@ -72,7 +74,7 @@ def axis_of(result: CheckFinding) -> Axis | None:
 class Mark:
     """A point as drawn, in per cent: ``effect`` None if unknown, ``line`` None without an interval.
 
-    An interval that is unbounded on one side reaches the edge there (0 or 100) and has an arrow.
+    An interval that is unbounded or infinite on one side reaches the edge there (0 or 100) and has an arrow.
     """
 
     effect: float | None
@@ -83,12 +85,12 @@ class Mark:
 
 def mark(point: Comparison, axis: Axis) -> Mark:
     """The positions of a point's effect and interval."""
-    effect, low, high = (
-        None if value is None else axis.place(value) for value in (point.effect, point.low, point.high)
-    )
+    effect, low, high = point.numbers
+    dot = None if effect is None else axis.place(effect)
     if low is None and high is None:
-        return Mark(effect, None, False, False)
-    return Mark(effect, (0.0 if low is None else low, 100.0 if high is None else high), low is None, high is None)
+        return Mark(dot, None, False, False)
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    return Mark(dot, (axis.place(low), axis.place(high)), low == -math.inf, high == math.inf)
 
 
 def region(result: CheckFinding, axis: Axis) -> tuple[float, float]:

@@ -197,7 +197,7 @@ def _points(points: Sequence[Comparison]) -> Iterator[str]:
     """Each comparison, under a heading; runs of equal ones in one line."""
 
     def shown(point: Comparison) -> tuple[str, int | None, str]:
-        numbers = ("–" if value is None else f"{value:.4g}" for value in (point.effect, point.low, point.high))
+        numbers = ("–" if value is None else f"{value:.4g}" for value in point.numbers)
         return "  ".join(f"{number:>10}" for number in numbers), point.n, point.verdict
 
     if points:

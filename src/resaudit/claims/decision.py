@@ -119,11 +119,14 @@ def verdict_of_all(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 Threshold = Literal["at_least", "at_most", "within_factor"]
+Decided = Literal["supported", "contradicted"]
 
 
 @dataclass(frozen=True)
 class Turns:
     """Where the verdict of a check turns as one of its thresholds moves: the flip distance.
+
+    An infinite threshold means that the check has that verdict at none, or as :attr:`everywhere` says.
 
     Attributes:
         key: the threshold.
@@ -134,6 +137,14 @@ class Turns:
     key: Threshold
     supported: float
     contradicted: float
+
+    @property
+    def everywhere(self) -> Decided | None:
+        """The verdict at every threshold, as where runs diverge; None if there is no such verdict."""
+        strongest = math.inf if self.key == "at_least" else -math.inf
+        if self.supported == strongest:
+            return "supported"
+        return "contradicted" if self.contradicted == -strongest else None
 
 
 def turns_of(key: Threshold, comparisons: Sequence[Sequence[Choice]]) -> Turns:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import pandas as pd
@@ -131,9 +131,11 @@ class CheckResult:
 
     @property
     def turns(self) -> list[Turns]:
-        """Where the verdict turns as each threshold moves; none without a place."""
+        """Where the verdict turns as each threshold moves; none without a place, never to support if one is missing."""
         keys = [key for key in get_args(Threshold) if getattr(self.check, key) is not None]
-        return [turns_of(key, [point.choices for point in self.points]) for key in keys if self.points]
+        turns = [turns_of(key, [point.choices for point in self.points]) for key in keys if self.points]
+        at_none = {"at_least": -math.inf, "at_most": math.inf, "within_factor": math.inf}
+        return [replace(each, supported=at_none[each.key]) for each in turns] if self.lacking else turns
 
     @property
     def runs_to_decide(self) -> int | None:

@@ -110,7 +110,11 @@ def turns_in_words(turns: Turns) -> str:
     'supported up to a threshold ≥ 12, contradicted beyond ≥ 30'
     >>> turns_in_words(Turns("at_most", math.inf, 0.3))
     'supported at no threshold, contradicted beyond ≤ 0.3'
+    >>> turns_in_words(Turns("at_most", math.inf, math.inf))
+    'contradicted at every threshold'
     """
+    if turns.everywhere:
+        return f"{turns.everywhere} at every threshold"
     supported, contradicted = turns.supported, turns.contradicted
     symbol = _SYMBOLS[turns.key]
     holds = f"up to a threshold {symbol.format(number(supported))}" if math.isfinite(supported) else "at no threshold"
