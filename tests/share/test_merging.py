@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from resaudit.audit.build import make_audit
-from resaudit.audit.models import Audit
+from resaudit.audit.models import Audit, DrawnFigure, FigureProvenance
 from resaudit.audit.schema import read_audit
 from resaudit.base.files import sha256_of, write_json
 from resaudit.data.dataset import Dataset
@@ -25,7 +25,7 @@ from resaudit.plan import plan as planning
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.share import merging
-from resaudit.share.merging import FinishedRun, merge, read_run
+from resaudit.share.merging import FinishedRun, merge, provenance_of_all, read_run
 from tests.conftest import CHECKOUT, in_process
 from tests.refusals import refused
 from tests.share.archives import METADATA
@@ -261,6 +261,25 @@ def test_a_merged_figure_has_who_computed_what_and_the_code_of_all_its_runs(tmp_
     assert {name: f"<td>{name}</td>" in page and f"run by {name}" in drawing for name in ("Ada", "Bob", "Eve")} == (
         dict.fromkeys(("Ada", "Bob", "Eve"), True)
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "together"), [((3.0, 40.0, 500.0), 540.0), ((None, 40.0, 500.0), 540.0), ((3.0, None, 500.0), None)]
+)
+def test_a_merged_figure_took_the_time_and_the_devices_of_all_its_runs(
+    seconds: tuple[float | None, ...], together: float | None
+) -> None:
+    """The second run has the first one's jobs too, and more."""
+    made = FigureProvenance(
+        commit=None, finished="2026-11-21T05:04:05+00:00", machine="", system="", python="", packages={}, devices=[],
+        seconds=None,
+    )  # fmt: skip
+    figures = [
+        DrawnFigure.model_construct(jobs=jobs, provenance=made.model_copy(update={"seconds": each, "devices": [on]}))
+        for jobs, each, on in zip((["a"], ["a", "b"], ["c"]), seconds, ("cpu", "cuda", "cpu by native"), strict=True)
+    ]
+    whole = provenance_of_all(figures)
+    assert (whole.seconds, whole.devices) == (together, ["cpu", "cpu by native", "cuda"])
 
 
 def test_archives_are_merged_and_named_in_the_audit(archive: Path, tmp_path: Path) -> None:

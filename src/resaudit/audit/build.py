@@ -376,13 +376,13 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> DrawnFigure:
 
 
 def provenance_of(figure: Drawn, folders: Sequence[Path]) -> FigureProvenance:
-    """The provenance of the drawing, with the devices and seconds of its jobs whose results are still there."""
+    """The provenance of the drawing, with the devices of its jobs whose results are there, and the seconds of all."""
     jobs = [read_provenance(folder) for folder in folders if (folder / "provenance.json").is_file()]
     keys = ("commit", "finished", "machine", "system", "python", "packages", "constraints_sha256")
     return FigureProvenance(
         **{key: figure.about[key] for key in keys},
         devices=sorted({" by ".join(filter(None, (job.device, job.kernel))) for job in jobs}),
-        seconds=round(math.fsum(job.seconds for job in jobs), 1),
+        seconds=round(math.fsum(job.seconds for job in jobs), 1) if len(jobs) == len(folders) else None,
     )
 
 

@@ -40,7 +40,8 @@ class FigureProvenance(Provenance):
     devices: list[str]
     """The devices of all jobs that the figure is drawn from, and what computed on them."""
     seconds: float | None
-    """Seconds of all jobs that the figure is drawn from, together; null where not known."""
+    """Seconds of all jobs that the figure is drawn from, together; of a merged figure in all of its runs; null where
+    not known."""
 
 
 class Assumed(Part):

@@ -1,5 +1,6 @@
 """One audit from the runs of several machines: runs of one protocol are pooled, and the same run counts once."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ import pandas as pd
 from resaudit.audit.beside import audit_of
 from resaudit.audit.build import audited_paper
 from resaudit.audit.claim_models import counts_in_words, standings_of
-from resaudit.audit.models import Audit, DrawnFigure, ImportedResults, Provenance
+from resaudit.audit.models import Audit, DrawnFigure, FigureProvenance, ImportedResults, Provenance
 from resaudit.audit.page import write_page
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
@@ -369,7 +370,7 @@ def _audit(
 
 
 def _figure(merged: Merged, drawn: Drawn) -> DrawnFigure:
-    """A merged figure as the audit has it: what its first run says of it, with the jobs, archives and code of all."""
+    """A merged figure as the audit has it: what its first run says of it, with jobs, devices, archives, code of all."""
     figures = [run.figure(drawn.name) for run in merged.sources]
     changed = {
         "sha256": drawn.sha256,
@@ -379,8 +380,23 @@ def _figure(merged: Merged, drawn: Drawn) -> DrawnFigure:
         "jobs": sorted({job for figure in figures for job in figure.jobs}),
         "imported": [ImportedResults.model_validate(part) for part in drawn.about["imported"]],
         "codes": drawn.about["codes"],
+        "provenance": provenance_of_all(figures),
     }
     return figures[0].model_copy(update=changed)
+
+
+def provenance_of_all(figures: Sequence[DrawnFigure]) -> FigureProvenance:
+    """That of the first run, with the devices and the seconds of all; a run whose jobs another has too adds none."""
+    by_jobs: dict[frozenset[str], FigureProvenance] = {}
+    for figure in figures:
+        by_jobs.setdefault(frozenset(figure.jobs), figure.provenance)
+    counted = [made.seconds for jobs, made in by_jobs.items() if not any(jobs < others for others in by_jobs)]
+    known = [seconds for seconds in counted if seconds is not None]
+    changed = {
+        "devices": sorted({device for figure in figures for device in figure.provenance.devices}),
+        "seconds": round(math.fsum(known), 1) if len(known) == len(counted) else None,
+    }
+    return figures[0].provenance.model_copy(update=changed)
 
 
 def _changes(runs: Sequence[FinishedRun], audit: Audit) -> Iterator[str]:
