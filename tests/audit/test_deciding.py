@@ -53,6 +53,31 @@ def test_more_runs_are_those_of_every_network_and_cost_what_they_add(figure: str
     assert hours(words, "core-hours") == pytest.approx(added, rel=0.05)
 
 
+@pytest.mark.parametrize("figure", ["demystifying_resnet/fig07", "demystifying_resnet/fig08"])
+def test_on_a_ladder_the_next_rung_is_the_next_look(figure: str) -> None:
+    open_claim = claim(FinalLossRatio(network="a", others=["b"], at_least=8))
+    judgement = judge(open_claim, OPEN, "laptop", rung=2)
+    words, command = would_decide(load([ON_CPU, "rung=2"]), open_claim, figure, judgement, [ON_CPU, "rung=2"])
+    assert command
+    assert sorted(overrides_of(command)) == [ON_CPU, "rung=3"]
+    after, before = costs_of([ON_CPU, "rung=3"], figure), costs_of([ON_CPU, "rung=2"], figure)
+    added = sum(cost.seconds for key, cost in after.items() if key not in before) / 3600
+    assert hours(words, "core-hours") == pytest.approx(added, rel=0.05)
+    _, command = would_decide(load([ON_CPU, "rung=3"]), open_claim, figure, judgement, [ON_CPU, "rung=3"])
+    assert command is None
+
+
+def test_what_more_runs_alone_would_not_decide_is_said_with_the_reason() -> None:
+    """b's loss still falls at the edge of the grid: a rate beyond it may be better."""
+    open_claim = claim(FinalLossRatio(network="a", others=["b"], at_least=8))
+    table = sweep({"a": lambda *_: 0.1, "b": lambda _, rate: 1 / rate}, beyond=False)
+    judgement = judge(open_claim, table, "laptop")
+    (check,) = judgement.checks
+    words, command = would_decide(load([ON_CPU]), open_claim, "demystifying_resnet/fig07", judgement, [ON_CPU])
+    assert (judgement.verdict.value, command) == ("inconclusive", None)
+    assert check.measured.excluded[0] in words
+
+
 def test_where_only_some_networks_have_fresh_runs_no_setting_is_named() -> None:
     open_claim = claim(FinalLossRatio(network="a", others=["b"], at_least=8))
     words, command = would_decide(

@@ -108,5 +108,8 @@ def test_runs_to_decide() -> None:
     assert open_.runs_to_decide((-math.inf, 1.5), logarithmic=False) == 0
     assert open_.runs_to_decide((-math.inf, 1.001), logarithmic=False) is None
     assert Choice("", 1.0, (0.0, 2.0), (0.0, 3.0), 10).runs_to_decide((0.5, math.inf), logarithmic=True) is None
+    # An end that no number of runs moves, on the side that decides and on the other one.
+    assert Choice("", 0.3, (0.1, 1.0), (0.1, 1.0), 10, (1.0,)).runs_to_decide((0.5, math.inf), False) is None
+    assert Choice("", 67.0, (8.0, math.inf), (5.0, math.inf), 50, (math.inf,)).runs_to_decide((10.0, math.inf), True)
     wide = Choice("", 2.0, (1.0, 4.0), (0.5, 8.0), 10)
     assert wide.runs_to_decide((-math.inf, 2 * 2**0.5), logarithmic=True) == pytest.approx(40, abs=1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from resaudit.claims.decision import MOST_RUNS, Verdict
+from resaudit.claims.decision import ERRORS_OF_RUNGS, MOST_RUNS, Verdict
 from resaudit.claims.verdicts import Judgement
 from resaudit.plan.claim import Claim
 from resaudit.plan.composition import load
@@ -38,9 +38,12 @@ def would_decide(
         return f"What is missing would decide it: {'; '.join(missing)}.", None
     needed = [result.runs_to_decide for result in is_open]
     if None in needed:
-        tied = any(result.measured.spread for result in is_open)
-        words = "More runs can decide it only if they tell the tied learning rates apart."
-        return words if tied else f"Too close to call: {MOST_RUNS} runs would not decide it, or it is not known.", None
+        if any(result.measured.spread for result in is_open):
+            return "More runs can decide it only if they tell the tied learning rates apart.", None
+        if reasons := [reason for result in is_open if result.is_open for reason in result.measured.excluded]:
+            more = f" and {len(reasons) - 1} more" * (len(reasons) > 1)
+            return f"More runs alone would not decide it, since an interval is open: {reasons[0]}{more}.", None
+        return f"Too close to call: {MOST_RUNS} runs would not decide it, or it is not known.", None
     return _by_more_runs(config, figure, max(number for number in needed if number is not None), overrides)
 
 
@@ -61,33 +64,46 @@ def _to_run(config: Config, claim: Claim, figure: str, overrides: Sequence[str])
 
 
 def _by_more_runs(config: Config, figure: str, runs: int, overrides: Sequence[str]) -> tuple[str, str | None]:
-    """That many runs, with the core-hours that they add and the command, if a setting has them."""
+    """That many runs, with the core-hours that they add and the command, if a setting has them.
+
+    On a ladder that was decided on beforehand the next look is the next rung's.
+    """
     protocol = config.figure[figure].protocol
-    setting = _setting(protocol)
+    setting, would = _setting(protocol), f"About {runs} runs would decide it"
+    if config.rung is not None and _is_confirmed(protocol):
+        if config.rung == len(ERRORS_OF_RUNGS):
+            return f"{would}; this is the last rung.", None
+        given = [each for each in overrides if not each.startswith("rung=")] + [f"rung={config.rung + 1}"]
+        then = load(given, only=[figure]).figure[figure].protocol
+        return f"{would}. The next rung, {_hours(config, figure, then)}:", command_for([figure], given)
     if setting is None:
-        return f"About {runs} runs would decide it.", None
+        return f"{would}.", None
+    command = command_for([figure], [*overrides, f"protocol.{setting}={runs}"])
+    return f"{would}, {_hours(config, figure, _with_runs(protocol, runs))}:", command
+
+
+def _hours(config: Config, figure: str, protocol: Experiment) -> str:
+    """The core-hours that another protocol of a figure adds, in words."""
+    other = config.figure | {figure: config.figure[figure].model_copy(update={"protocol": protocol})}
     before, after = (
-        make_plan(
-            config.model_copy(
-                update={
-                    "figures": [figure],
-                    "figure": config.figure | {figure: config.figure[figure].model_copy(update={"protocol": each})},
-                }
-            )
-        ).jobs
-        for each in (protocol, _with_runs(protocol, runs))
+        make_plan(config.model_copy(update={"figures": [figure], "figure": each})).jobs
+        for each in (config.figure, other)
     )
     estimates = Estimates.of(config)
     seconds = sum(estimates.cost(job).seconds for key, job in after.items() if key not in before)
-    command = command_for([figure], [*overrides, f"protocol.{setting}={runs}"])
-    return f"About {runs} runs would decide it, {seconds / 3600:.2g} core-hours:", command
+    return f"{seconds / 3600:.2g} core-hours"
+
+
+def _is_confirmed(protocol: Experiment) -> bool:
+    """Whether a figure, or a network of it, has fresh runs, the number of which a rung raises."""
+    return any(getattr(each, "confirm", None) for each in (protocol, *getattr(protocol, "per_network", ())))
 
 
 def _setting(protocol: Experiment) -> str | None:
     """The setting that has the number of runs whose effects are measured; None if it is not one for all networks."""
     if getattr(protocol, "confirm", None) is not None:
         return "confirm.runs"
-    if any(getattr(each, "confirm", None) for each in getattr(protocol, "per_network", ())):
+    if _is_confirmed(protocol):
         return None
     return "runs" if hasattr(protocol, "runs") else None
 

@@ -6,7 +6,7 @@ there all share the 5 % (Bonferroni). ``benchmarks/verdict_errors.py`` measures 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -42,6 +42,8 @@ class Choice:
         own: its interval at 95 % (or the rung's level), which must lie in the claim's region for support.
         shared: its interval at the level that all comparisons of the claim share, which must lie outside to contradict.
         runs: number of runs.
+        reaching: the ends of both intervals that no number of runs moves, see
+            :class:`~resaudit.claims.checks.measured.Effect`.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Choice:
     own: Span
     shared: Span
     runs: int
+    reaching: tuple[float, ...] = ()
 
     def verdict(self, region: Span) -> Verdict:
         """Whether the effect lies in a region, so far as the intervals tell."""
@@ -69,18 +72,28 @@ class Choice:
         """
         if self.verdict(region) is not Verdict.inconclusive:
             return 0
-        scale = math.log if logarithmic else float
-        inside = region[0] <= self.effect <= region[1]
-        interval, needed = self.own if inside else self.shared, 0.0
-        ends = [end for end in region if math.isfinite(end)]
-        # Inside, both ends of the interval must come to lie between those of the region; outside, one end must.
-        for end in ends if inside else [min(ends, key=lambda end: abs(end - self.effect))]:
-            reach = interval[0] if end <= self.effect else interval[1]
+        if self.is_open(region):
+            return None
+        scale, needed = math.log if logarithmic else float, 0.0
+        for end, reach in self._to_move(region):
             if not _on_scale(logarithmic, end, reach, self.effect) or end == self.effect:
                 return None
             half, distance = scale(reach) - scale(self.effect), scale(end) - scale(self.effect)
             needed = max(needed, self.runs * (half / distance) ** 2)
         return math.ceil(needed) if needed <= MOST_RUNS else None
+
+    def is_open(self, region: Span) -> bool:
+        """Whether no number of runs would decide it: nothing is known of the effect, or of how far it reaches."""
+        return math.isnan(self.effect) or any(reach in self.reaching for _, reach in self._to_move(region))
+
+    def _to_move(self, region: Span) -> Iterator[tuple[float, float]]:
+        """Ends of the region, each with the end of the interval that must come to lie on the effect's side of it."""
+        inside = region[0] <= self.effect <= region[1]
+        interval = self.own if inside else self.shared
+        ends = [end for end in region if math.isfinite(end)]
+        # Inside, both ends of the interval must come to lie between those of the region; outside, one end must.
+        for end in ends if inside else [min(ends, key=lambda end: abs(end - self.effect))]:
+            yield end, interval[0] if end <= self.effect else interval[1]
 
 
 def _on_scale(logarithmic: bool, *values: float) -> bool:

@@ -138,6 +138,15 @@ class CheckResult:
         return [replace(each, supported=at_none[each.key]) for each in turns] if self.lacking else turns
 
     @property
+    def is_open(self) -> bool:
+        """Whether no number of runs would decide an open place, since an end of an interval is open."""
+        region = region_of(self.check)
+        of_open = (zip(p.choices, p.verdicts, strict=True) for p in self.points if p.verdict is Verdict.inconclusive)
+        return any(
+            verdict is Verdict.inconclusive and choice.is_open(region) for each in of_open for choice, verdict in each
+        )
+
+    @property
     def runs_to_decide(self) -> int | None:
         """About how many runs would decide every open place; 0 if all are decided, None if no number can be given."""
         region, logarithmic = region_of(self.check), self.measured.logarithmic
@@ -238,7 +247,7 @@ def judge_point(check: Check, point: Point, own_level: float, level: float, meas
 def _choice(effect: Effect, own_level: float, level: float, measured: Measured) -> Choice:
     own = _interval(effect, own_level, measured)
     shared = own if level == own_level else _interval(effect, level, measured)
-    return Choice(effect.choice, effect.value, own, shared, effect.runs)
+    return Choice(effect.choice, effect.value, own, shared, effect.runs, effect.reaching)
 
 
 def verdict_at(verdicts: Sequence[Verdict], measured: Measured) -> Verdict:
