@@ -68,7 +68,7 @@ def test_on_a_ladder_the_next_rung_is_the_next_look(figure: str) -> None:
 
 
 def test_what_more_runs_alone_would_not_decide_is_said_with_the_reason() -> None:
-    """b's loss still falls at the edge of the grid: a rate beyond it may be better."""
+    """The loss of b still falls at the edge of the grid: a rate beyond it may be better."""
     open_claim = claim(FinalLossRatio(network="a", others=["b"], at_least=8))
     table = sweep({"a": lambda *_: 0.1, "b": lambda _, rate: 1 / rate}, beyond=False)
     judgement = judge(open_claim, table, "laptop")
