@@ -7,6 +7,7 @@ drawings that a journal would not print.
 import re
 import warnings
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.left_out import left_out_in_words, time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, execution_of, make_plan, plan_figure
-from residual.images.experiments import reported
+from residual.images.experiments import Reading, reported
 from residual.images.jobs import TrainImages
 from residual.images.records import Records
 from residual.images.setting import PostActivation, PreActivation
@@ -108,6 +109,16 @@ def test_errors_are_reported_as_the_reading_says() -> None:
     assert reported(measured, "last").tolist() == measured.test_error.tolist()
     assert reported(measured, "best").tolist() == [[0.9, 0.3, 0.3], [0.9, 0.5, 0.2]]
     assert reported(measured, "best_of_halves") == pytest.approx(np.array([[0.85, 0.25, 0.25], [0.85, 0.45, 0.15]]))
+
+
+@pytest.mark.parametrize("reading", get_args(Reading))
+def test_a_diverged_run_counts_as_100_percent_whatever_it_had_reached(reading: Reading) -> None:
+    whole, diverged = records(), records()
+    diverged.test_loss[0, 2] = np.inf
+    diverged.test_error[0, 2], diverged.test_error_halves[0, 2] = 1.0, 1.0
+    expected = reported(whole, reading).copy()
+    expected[0, 2] = 1.0
+    assert reported(diverged, reading).tolist() == expected.tolist()
 
 
 def test_the_table_has_a_row_for_each_run_and_evaluation_in_percent() -> None:

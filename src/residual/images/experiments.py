@@ -170,7 +170,7 @@ class ImageTraining(Experiment):
 
 
 def reported(records: Records, reading: Reading) -> np.ndarray:
-    """Test errors as a paper would report them at each evaluation, shape (R, E).
+    """Test errors as a paper would report them at each evaluation, shape (R, E); 1 where a run has diverged.
 
     Args:
         records: records of R runs with E evaluations.
@@ -180,4 +180,5 @@ def reported(records: Records, reading: Reading) -> np.ndarray:
     if reading == "last":
         return records.test_error
     errors = records.test_error if reading == "best" else records.test_error_halves.min(axis=2)
-    return np.minimum.accumulate(errors, axis=1)
+    # Its best error before would count it as trained.
+    return np.where(np.isinf(records.test_loss), 1.0, np.minimum.accumulate(errors, axis=1))
