@@ -120,6 +120,12 @@ def test_statistics_of_equal_groups_keep_the_firsts() -> None:
     assert torch.equal(grouped.running_variance, alone.running_variance)
 
 
+@pytest.mark.parametrize("side", [7, 10])
+@pytest.mark.parametrize("setting", [PreActivation(8), PostActivation(8, True, 0.5), AllConvolutional(1)], ids=str)
+def test_images_may_have_a_side_that_does_not_halve(setting: Network, side: int) -> None:
+    assert build(setting, 3, 10, 1)(torch.zeros(2, 3, side, side)).shape == (2, 10)
+
+
 @pytest.mark.parametrize("depth", [38, 74, 110, 434])
 @pytest.mark.parametrize("shortcut_depth", [1, 2, 3, 4])
 def test_depths_of_figure_9_fit(depth: int, shortcut_depth: int) -> None:

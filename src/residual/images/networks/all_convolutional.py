@@ -43,9 +43,12 @@ class ConvolutionBlock(nn.Module):
         self.conv2 = SameConvolution(outputs, outputs, 1, kernel, deviation)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Pooled with window = stride and without padding, as the shortcut of the base code is."""
+        """Pooled with window = stride and without padding, as the shortcut of the base code is.
+
+        A window is cut off at the edge, where the base code would stop: images of any size can be trained on.
+        """
         stride, more = self.conv1.stride, self.conv1.weight.shape[0] - x.shape[1]
-        shortcut = avg_pool2d(x, stride) if stride > 1 else x
+        shortcut = avg_pool2d(x, stride, ceil_mode=True) if stride > 1 else x
         if more:
             shortcut = pad(shortcut, (0, 0, 0, 0, more // 2, more - more // 2))
         changed: torch.Tensor = self.conv2(activated_(self.conv1(x), self.leak))
