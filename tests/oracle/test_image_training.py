@@ -513,6 +513,8 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(recipe: Recipe, want
 GPU_FAULTS = [
     (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"), "too-little-gpu-memory"),
     (RuntimeError("CUDA error: unspecified launch failure\nCUDA kernel errors might be"), "failed-gpu"),
+    (RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"), "failed-gpu"),
+    (RuntimeError("GET was unable to find an engine to execute this computation"), "failed-gpu"),
 ]
 
 

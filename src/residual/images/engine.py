@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 NORMALISED_AS_PUBLISHED = ("cifar10", "cifar10_jpeg")
 """Data sets that the constants in the papers' codes are of."""
+GPU_FAULTS = "CUDA error", "CUDA driver error", "cuDNN error", "unable to find an engine"
+"""In torch's messages; cuDNN has no engine where memory is short, or for a card that it does not know."""
 
 
 def train(job: "TrainImages", work: Work) -> Records:
@@ -165,8 +167,8 @@ def deterministic(device: str) -> Iterator[None]:
             "device=cpu",
         ) from error
     except RuntimeError as error:
-        # torch has no class of its own for it before 2.8.
-        if not str(error).startswith("CUDA error"):
+        # torch has no class of its own for it before 2.8, and none for cuDNN's.
+        if not any(words in str(error) for words in GPU_FAULTS):
             raise
         raise ResauditError(
             "failed-gpu",
