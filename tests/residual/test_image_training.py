@@ -169,6 +169,13 @@ def test_another_data_set_is_one_figures_alone_and_said_under_it() -> None:
     assert [dataset.name for dataset in chosen.values() if dataset] == ["cifar10_jpeg", "cifar10"]
 
 
+def test_an_assumption_about_cifars_reader_is_none_of_other_images() -> None:
+    name = "identity_matters/fig01_cifar100"
+    ours, other = (load([ON_CPU, *more], only=[name]).figure[name] for more in ([], ["fig01_cifar100.dataset=mnist"]))
+    assert set(ours.assumptions) - set(other.assumptions) == {"reader"}
+    assert "cifar100-as-published" not in other.variants
+
+
 def drawn_without_naming(*overrides: str) -> list[str]:
     return list(load(list(overrides)).chosen_figures())
 

@@ -231,6 +231,15 @@ class Figure(Model):
             given.check_width(info.data["whitening"].components)
         return given
 
+    @field_validator("assumptions")
+    @classmethod
+    def _about_this_data(cls, given: dict[str, Assumption], info: ValidationInfo) -> dict[str, Assumption]:
+        """Without those about a key that only data sets of another format have, as CIFAR-100's reader."""
+        if (dataset := info.data.get("dataset")) is None:
+            return given
+        keys = {key for kind in Dataset.__subclasses__() for key in kind.model_fields} - {*type(dataset).model_fields}
+        return {name: each for name, each in given.items() if each.setting not in {f"dataset.{key}" for key in keys}}
+
     @model_validator(mode="after")
     def _settings_exist(self) -> Self:
         for name, assumption in self.assumptions.items():
