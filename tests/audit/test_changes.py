@@ -48,6 +48,16 @@ def test_variants_are_compared_with_the_control_and_controls_are_not_counted(
     assert (found.of, found.changed, found.as_seed, found.untouched) == (of, changed, as_seed, untouched)
 
 
+def test_a_fitted_claim_is_fitted_under_variants_too() -> None:
+    made = example.judged(claim(GOOD, GOOD, GOOD, BAD, fitted="to it"))
+    assert [(change.before, change.after) for change in changes_of(made).values()] == [
+        ("fitted", "fitted"),
+        ("fitted", "fitted"),
+        ("fitted", BAD),
+    ]
+    assert not any(GOOD in line for line in under_variants(made, None))
+
+
 def test_the_control_of_a_matrix_is_one_of_the_controls() -> None:
     # The page knows every control by its id.
     assert set(CONTROLS) == set(models.CONTROLS)

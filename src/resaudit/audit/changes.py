@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from resaudit.audit.claim_models import JudgedClaim
+from resaudit.audit.claim_models import JudgedClaim, standing_of
 from resaudit.claims.records import VariantRun
 from resaudit.plan.models import CONTROL, OTHER_SEED
 
@@ -70,10 +70,11 @@ touches its evidence')
 def changes_of(claim: JudgedClaim) -> dict[str, Change]:
     """A claim's verdict under every variant that was run for it, by id.
 
-    ``configured`` is the claim's verdict in the run of the matrix; without it, that of the audit stands for it.
+    ``configured`` is the claim's verdict in the run of the matrix; without it, that of the audit stands for it. All are
+    as claims count: fitted where supported would be no evidence.
     """
-    verdicts = {variant.id: variant.verdict for variant in claim.variants}
-    configured = claim.configured or claim.verdict
+    verdicts = {each.id: standing_of(each.verdict, claim.fitted) if each.verdict else None for each in claim.variants}
+    configured = standing_of(claim.configured or claim.verdict, claim.fitted)
     control = verdicts.get(CONTROL) or configured
     seed = (verdicts.get(OTHER_SEED) or control) if OTHER_SEED in verdicts else None
     changes = {}

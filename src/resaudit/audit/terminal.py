@@ -13,6 +13,7 @@ from resaudit.audit.models import Audit, Robustness
 from resaudit.base.commands import resaudit_command
 from resaudit.base.errors import ResauditError, least_name, one_named
 from resaudit.base.papers import as_words, outside_papers
+from resaudit.base.text import counted
 from resaudit.figures.tables import drawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
@@ -185,12 +186,12 @@ def under_variants(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[st
     if concerned and stale is not None:
         yield f"under other assumptions{where}: stale: {stale}"
     elif concerned and count.of:
-        yield f"under {count.of} other assumptions{where}: {count}"
+        yield f"under {counted(count.of, 'other assumption')}{where}: {count}"
     for variant in concerned:
         alone = CONTROLS.get(variant.id)
         lead = f"{alone} ({variant.id})" if alone else f"under {variant.id}"
         mark = "" if stale is not None else changes[variant.id].mark
-        yield f"{lead}{where}: {variant.verdict}{mark}: {variant.why}"
+        yield f"{lead}{where}: {changes[variant.id].after}{mark}: {variant.why}"
 
 
 def _points(points: Sequence[Comparison]) -> Iterator[str]:
