@@ -7,20 +7,28 @@ from dataclasses import replace
 from functools import cache, reduce
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError, figures_named, suggestion
-from resaudit.base.models import shown, validated
+from resaudit.base.errors import ResauditError, figures_named
+from resaudit.base.models import validated
 from resaudit.base.papers import checkout, file_of_paper
 from resaudit.data.dataset import Dataset
 from resaudit.plan.claim import Claim, read_claim
+from resaudit.plan.consistency import (
+    check_claim,
+    check_mappings,
+    check_names,
+    check_protocol_keys,
+    check_scales,
+    check_sections,
+    check_variants,
+)
 from resaudit.plan.experiment import experiments_of
-from resaudit.plan.models import CONTROLS, LARGEST_SEED, OTHER_SEED, Assumption, Config, Figure, Run, Scale
-from resaudit.plan.overrides import OF_FIGURES, Override, key_of, of_figure, parsed, set_in, with_full_keys
+from resaudit.plan.models import LARGEST_SEED, OTHER_SEED, Assumption, Config, Figure, Run, Scale
+from resaudit.plan.overrides import OF_FIGURES, Override, of_figure, parsed, set_in, with_full_keys
 from resaudit.plan.trees import Files, Tree, files_like, one_line_errors, resolved
 from resaudit.runtime.devices import settled
 
 NOT_FIGURES = ("paper", "claims")
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
-SECTIONS = (*Run.model_fields, *OF_FIGURES, "protocol", "figure", "claims")
 
 
 def config_folder() -> Path:
@@ -52,7 +60,7 @@ def load(
     places = files_of_figures(files.folder)
     known = list(places)
     given = with_full_keys(parsed(overrides), known)
-    _check_sections(given, known)
+    check_sections(given, known)
     run = _run(files, given)
     for wanted in run.figures if only is None else ():
         figures_named(wanted, known)
@@ -60,7 +68,7 @@ def load(
     figures = {name: _figure(files, places[name], name, of_figure(given, name), run) for name in chosen}
     # The papers that have a variant may not have a key that other figures have.
     if only is None or (figures and run.variant is None):
-        _check_protocol_keys(given, figures, run)
+        check_protocol_keys(given, [figure for name, figure in figures.items() if _is_chosen(name, run)])
     claims = {} if only is not None else _claims(files, given, places)
     left_out = {}
     # Figures that are named are not left out, and asking torch for a GPU takes seconds.
@@ -72,7 +80,7 @@ def load(
         }
         left_out = {name: reason for name, reason in reasons.items() if reason}
     config = Config(**dict(run), figure=figures, claims=claims, left_out=left_out)
-    _check_variants(config, whole=only is None)
+    check_variants(config, whole=only is None)
     return config if only is None else config.model_copy(update={"figures": list(only)})
 
 
@@ -192,21 +200,21 @@ def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Overri
     own_data = figure.get("dataset") is not None
     if isinstance(own.get("dataset"), str):
         figure = figure | {"dataset": files.option("dataset", own["dataset"])}
-    scale = own.get("scale", run.scale.name)
+    scale = str(own.get("scale", run.scale.name))
     files.option("scale", scale)
     root = files.root(*for_all[-1:])
     figure = {section: root[section] for section in OF_FIGURES} | {"protocol": {}} | figure | {"scale": scale}
-    _check_mappings(figure, where)
+    check_mappings(figure, where)
     reduced = [figure.get(key, {}).get(scale) or {} for key in ("scales", "variant_scales")]
     reductions = {**reduced[0], **(reduced[1] if run.variant is not None else {})}
     of_scale = [Override(f"protocol.{key}", value, own=True) for key, value in reductions.items()]
     for override in (*of_scale, *overrides):
         if not override.chooses and (override.own or _concerns(override, figure, name, run, own_data)):
             figure = set_in(figure, override, where if override.own else "")
-            _check_mappings(figure, where)
+            check_mappings(figure, where)
             if override.text:
                 figure = _set_for_all_networks(figure, override)
-    _check_scales(figure, where, [file.stem for file in files.like("scale/*.yaml")])
+    check_scales(figure, where, [file.stem for file in files.like("scale/*.yaml")])
     return root | {"figure": figure}
 
 
@@ -219,30 +227,6 @@ def _climbed(section: Tree, times: int) -> Tree:
         climbed = [_climbed(network, times) if isinstance(network, dict) else network for network in networks]
         section = section | {"per_network": climbed}
     return section
-
-
-def _check_mappings(figure: Tree, where: str) -> None:
-    """Check that sections which are read before the figure is validated are mappings."""
-    sections = {key: figure.get(key, {}) for key in ("protocol", "assumptions", "scales", "variant_scales")}
-    for key in ("scales", "variant_scales"):
-        if isinstance(sections[key], dict):
-            sections |= {f"{key}.{scale}": each for scale, each in sections[key].items()}
-    for key, each in sections.items():
-        if not isinstance(each, dict):
-            raise ResauditError(
-                "invalid-value", "{place} is {value}; allowed: a section", place=f"{where}{key}", value=shown(each)
-            )
-
-
-def _check_scales(figure: Tree, where: str, known: Sequence[str]) -> None:
-    """Check that reductions are those of scales that exist: others would be ignored without a word."""
-    for key in ("scales", "variant_scales"):
-        for scale in figure.get(key, {}):
-            if scale not in known:
-                raise ResauditError(
-                    "unknown-scale", "{place}: no scale {name!r}; allowed: {allowed}",
-                    place=f"{where}{key}", name=scale, allowed=known,
-                )  # fmt: skip
 
 
 def _concerns(override: Override, tree: Tree, name: str, run: Run, own_data: bool) -> bool:
@@ -261,21 +245,6 @@ def _is_chosen(name: str, run: Run) -> bool:
     return not run.figures or not {name, *name.split("/")}.isdisjoint(run.figures)
 
 
-def _check_protocol_keys(given: Sequence[Override], figures: Mapping[str, Figure], run: Run) -> None:
-    """Check that each ``protocol.KEY`` is a key of at least one chosen figure."""
-    protocols = [type(figure.protocol) for name, figure in figures.items() if _is_chosen(name, run)]
-    known = sorted({key for protocol in protocols for key in protocol.model_fields})
-    for override in given:
-        section, _, key = override.key.partition(".")
-        if section == "protocol" and key.split(".")[0] not in known:
-            raise ResauditError(
-                "unknown-key",
-                "no chosen figure has the key {key!r}{hint}",
-                key=override.key,
-                hint=suggestion(key.split(".")[0], known),
-            )
-
-
 def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
     """A user's setting also replaces the scale's settings of single networks."""
     section, _, key = override.key.partition(".")
@@ -286,28 +255,6 @@ def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
         {k: v for k, v in network.items() if k != key} if isinstance(network, dict) else network for network in networks
     ]
     return tree | {"protocol": tree["protocol"] | {"per_network": others}}
-
-
-def _check_variants(config: Config, whole: bool) -> None:
-    """Check that a variant id means the same in all figures of a paper, and that the chosen variant exists."""
-    summaries: dict[tuple[str, str], str] = {}
-    for name, figure in config.figure.items():
-        for key, variant in figure.variants.items():
-            known = summaries.setdefault((name.split("/")[0], key), variant.summary)
-            if known != variant.summary or key in CONTROLS:
-                raise ResauditError(
-                    "conflicting-variant",
-                    "figure {figure}: variant {variant!r} is {summary!r}, elsewhere {other!r}; give it another id",
-                    figure=name,
-                    variant=key,
-                    summary=variant.summary,
-                    other=known,
-                )
-    allowed = [*CONTROLS, *dict.fromkeys(key for figure in config.figure.values() for key in figure.variants)]
-    if whole and config.variant not in (None, *allowed):
-        raise ResauditError(
-            "unknown-variant", "unknown variant {name!r}; allowed: {allowed}", name=config.variant, allowed=allowed
-        )
 
 
 def check_under_variants(config: Config, files: Files) -> None:
@@ -327,36 +274,6 @@ def check_under_variants(config: Config, files: Files) -> None:
                 ) from error
 
 
-def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
-    """Check that every override begins with a known section, or figure."""
-    for override in given:
-        section, *names = override.key.split(".")
-        if section not in SECTIONS:
-            papers = {name.split("/")[0] for name in figures}
-            protocols = [kind.model_fields for paper in papers for kind in experiments_of(paper).values()]
-            meant = f"; did you mean protocol.{section} (all figures), or FIGURE.{section} (one)?"
-            near = suggestion(
-                section,
-                sorted([*SECTIONS, *(figures if names else ())], key=lambda name: name.rpartition("/")[2]),
-                lambda name: key_of(name, figures),
-            )
-            raise ResauditError(
-                "unknown-key",
-                "unknown configuration key {key!r}{hint}",
-                key=override.key,
-                hint=meant if any(section in protocol for protocol in protocols) else near,
-            )
-        figure = "/".join(names[:2])
-        if section == "figure" and figure not in figures:
-            raise ResauditError(
-                "unknown-figure",
-                "unknown figure {name!r} in {override!r}{hint}",
-                name=figure,
-                override=override.text,
-                hint=suggestion(figure, figures),
-            )
-
-
 def _claims(files: Files, given: Sequence[Override], figures: Mapping[str, Path]) -> dict[str, dict[str, Claim]]:
     known = {key: sorted(file.stem for file in files.like(f"{key}/*.yaml")) for key in ("scale", "dataset")}
     claims: dict[str, dict[str, Claim]] = {}
@@ -366,10 +283,10 @@ def _claims(files: Files, given: Sequence[Override], figures: Mapping[str, Path]
         with _naming(file, f"claims.{paper}", overrides):
             claims[paper] = _claims_in(files, file, overrides)
             for name, claim in claims[paper].items():
-                _check_claim(f"claims.{paper}.{name}", claim, paper, list(figures), known)
+                check_claim(f"claims.{paper}.{name}", claim, paper, list(figures), known)
                 if not claim.not_yet:
                     figure = f"{paper}/{claim.evidence}"
-                    _check_names(f"claims.{paper}.{name}", claim, figure, files.figure(figures[figure]))
+                    check_names(f"claims.{paper}.{name}", claim, figure, files.figure(figures[figure]))
     return claims
 
 
@@ -378,68 +295,3 @@ def _claims_in(files: Files, file: Path, overrides: Sequence[Override]) -> dict[
     with one_line_errors():
         plain = resolved(reduce(set_in, overrides, {"claims": {paper: files.read(file)}}))
     return {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
-
-
-def _check_names(where: str, claim: Claim, name: str, figure: Tree) -> None:
-    """Check that the figure ``name``, without overrides, has the networks and columns that the claim's checks name."""
-    scales, protocol = (figure.get(key) or {} for key in ("scales", "protocol"))
-    reduced = [scales.get(scale) or {} for scale in claim.needs.scales]
-    networks = sorted({name for scale in reduced for name in scale.get("networks", protocol.get("networks", []))})
-    columns = sorted({*figure.get("keys", []), *figure.get("tolerances", {})})
-    for key, check in claim.checks.items():
-        unknown = [network for network in check.named if network not in networks]
-        if unknown and networks:
-            raise ResauditError(
-                "unknown-network",
-                "{place} names the network {network!r}, but {figure} has none of that name{hint}",
-                place=f"{where}.checks.{key}",
-                network=unknown[0],
-                figure=name,
-                hint=suggestion(unknown[0], networks),
-            )
-        unknown = [column for column in (*check.columns, *check.reads) if column not in columns]
-        if unknown and columns:
-            raise ResauditError(
-                "unknown-column",
-                "{place} ({check}) reads the column {column!r}, but {figure} lists none of that name under keys or "
-                "tolerances{hint}; 'resaudit checks' lists other checks",
-                place=f"{where}.checks.{key}",
-                check=check.name,
-                column=unknown[0],
-                figure=name,
-                hint=suggestion(unknown[0], columns),
-            )
-
-
-def _check_claim(
-    where: str, claim: Claim, paper: str, figures: Sequence[str], known: Mapping[str, Sequence[str]]
-) -> None:
-    """Check that a claim's figure, scales and data sets exist in the configuration."""
-    exists = f"{paper}/{claim.evidence}" in figures
-    if not exists and not claim.not_yet:
-        raise ResauditError(
-            "unknown-evidence",
-            "{place} is {name!r}, which is not a figure; allowed: {allowed}; or give in not_yet the reason why it does "
-            "not exist",
-            place=f"{where}.evidence",
-            name=claim.evidence,
-            allowed=[name.split("/")[1] for name in figures if name.startswith(f"{paper}/")],
-        )
-    if exists and claim.not_yet:
-        raise ResauditError(
-            "conflicting-not-yet",
-            "{place} is {reason!r}, but {figure} exists; remove not_yet",
-            place=f"{where}.not_yet",
-            reason=claim.not_yet,
-            figure=f"{paper}/{claim.evidence}",
-        )
-    for key, names in known.items():
-        for name in getattr(claim.needs, f"{key}s"):
-            if name not in names:
-                raise ResauditError(
-                    "invalid-value",
-                    "{place} has {name!r}; allowed: {allowed}",
-                    place=f"{where}.needs.{key}s",
-                    name=name,
-                    allowed=names,
-                )
