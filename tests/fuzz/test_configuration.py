@@ -224,7 +224,7 @@ def test_every_key_can_be_set_to_what_it_is(
 
 @pytest.mark.parametrize(
     "given",
-    ["assumptions.dimensions.setting=", "assumptions.dimensions.setting=scales.laptop", "dataset=[0]", "scale=smoke"],
+    ["assumptions.dimensions.setting=", "assumptions.dimensions.setting=scales.laptop", "dataset=[0]", "scale=[0]"],
 )
 def test_what_was_found_below_is_refused(given: str, folders: dict[str, Path]) -> None:
     """It ended in a traceback, or in silence."""
