@@ -51,11 +51,12 @@ from resaudit.figures.tables import Drawn, OtherSettings, drawn, errors_naming, 
 from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement
-from resaudit.plan.composition import claims_as_written, claims_file
+from resaudit.plan.composition import claims_as_written, claims_file, files_in
 from resaudit.plan.layout import Layout
 from resaudit.plan.left_out import time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
+from resaudit.plan.trees import Files
 from resaudit.plan.words import claims_command, claims_sha256, command_for, value_of
 
 
@@ -188,10 +189,10 @@ def audited_paper(
             "config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml",
             paper=paper,
         )
-    file = claims_file(paper)
+    file, files = claims_file(paper), files_in(None)
     written = claims_as_written(file) if file else {}
     claims = [
-        _claim(config, paper, name, written.get(name), judgement, matrix, overrides)
+        _claim(config, paper, name, written.get(name), judgement, matrix, overrides, files)
         for name, judgement in judgements_of(config, paper, figures, reasons).items()
     ]
     return AuditedPaper(
@@ -247,10 +248,11 @@ def _claim(
     judgement: Judgement,
     matrix: Matrix | None,
     overrides: Sequence[str],
+    files: Files,
 ) -> JudgedClaim:
     claim = config.claims_of(paper)[name]
     evidence, verdicts = f"{paper}/{claim.evidence}", matrix.verdicts.get(name, {}) if matrix else {}
-    words, command = would_decide(config, claim, evidence, judgement, overrides)
+    words, command = would_decide(config, claim, evidence, judgement, overrides, files)
     return JudgedClaim(
         **{key: getattr(claim, key) for key in Statement.model_fields},
         id=f"{paper}/{name}",

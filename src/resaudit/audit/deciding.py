@@ -11,11 +11,17 @@ from resaudit.plan.experiment import Experiment
 from resaudit.plan.left_out import hours_in_words, time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import execution_of, make_plan
+from resaudit.plan.trees import Files
 from resaudit.plan.words import command_for
 
 
 def would_decide(
-    config: Config, claim: Claim, figure: str, judgement: Judgement, overrides: Sequence[str]
+    config: Config,
+    claim: Claim,
+    figure: str,
+    judgement: Judgement,
+    overrides: Sequence[str],
+    files: Files | None = None,
 ) -> tuple[str, str | None]:
     """What would decide a claim, in words, and the command for it, if one can.
 
@@ -27,9 +33,10 @@ def would_decide(
         figure: ``paper/figure`` of its evidence.
         judgement: the verdict.
         overrides: the overrides as they were given.
+        files: the configuration's files, if several claims share them.
     """
     if judgement.verdict is Verdict.not_run and not claim.not_yet:
-        return _to_run(config, claim, figure, overrides)
+        return _to_run(config, claim, figure, overrides, files)
     if judgement.verdict is not Verdict.inconclusive or judgement.obstacle:
         return "", None
     is_open = [result for result in judgement.checks if result.verdict is Verdict.inconclusive]
@@ -47,7 +54,9 @@ def would_decide(
     return _by_more_runs(config, figure, max(number for number in needed if number is not None), overrides)
 
 
-def _to_run(config: Config, claim: Claim, figure: str, overrides: Sequence[str]) -> tuple[str, str]:
+def _to_run(
+    config: Config, claim: Claim, figure: str, overrides: Sequence[str], files: Files | None
+) -> tuple[str, str]:
     # Which scales give a verdict is the claim's own need.
     takes, scale = f"To run it takes {time_in_words(config, [figure])}", claim.needs.scales[0]
     if config.scale_of(figure) in claim.needs.scales:
@@ -55,7 +64,7 @@ def _to_run(config: Config, claim: Claim, figure: str, overrides: Sequence[str])
     paper, _, short = figure.partition("/")
     replaced = ("scale=", "device=", f"{short}.scale=", f"figure.{paper}.{short}.scale=")
     kept = [override for override in overrides if not override.startswith(replaced)]
-    hours = hours_in_words(load([*kept, f"scale={scale}"], only=[figure]))
+    hours = hours_in_words(load([*kept, f"scale={scale}"], files, only=[figure]))
     given = [*kept, f"scale={scale}", f"device={execution_of(config).device}"]
     return (
         f"{takes}, which is no evidence: that begins at scale {scale}, with {hours}. For a verdict:",

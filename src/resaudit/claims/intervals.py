@@ -125,11 +125,8 @@ def share_interval(counted: tuple[tuple[float, int], ...], level: float) -> tupl
     """
     if len(counted) == 1:
         hits, runs = counted[0]
-        low, high = (_of_share(whole, runs, level, "exact") for whole in (math.floor(hits), math.ceil(hits)))
-        return low[0], high[1]
-    (one, first), (other, second) = (
-        (hits / runs, _of_share(int(hits), runs, level, "wilson")) for hits, runs in counted
-    )
+        return exact_share(math.floor(hits), runs, level)[0], exact_share(math.ceil(hits), runs, level)[1]
+    (one, first), (other, second) = ((hits / runs, wilson_share(hits, runs, level)) for hits, runs in counted)
     return (
         float(one - other - np.hypot(one - first[0], second[1] - other)),
         float(one - other + np.hypot(first[1] - one, other - second[0])),
@@ -156,12 +153,24 @@ def median_interval(ordered: Sequence[float], level: float) -> tuple[float, floa
     return (float(ordered[k - 1]), float(ordered[-k])) if k else (-math.inf, math.inf)
 
 
-def _of_share(hits: int, runs: int, level: float, method: str) -> tuple[float, float]:
-    # Half a second to load, which planning need not wait for.
-    from scipy.stats import binomtest
+# Both are those of scipy.stats.binomtest, which searches for their ends and takes two seconds to load.
+def exact_share(hits: int, runs: int, level: float) -> tuple[float, float]:
+    """The exact interval for a share of runs (Clopper and Pearson 1934), from quantiles of the beta distribution."""
+    from scipy.special import betaincinv
 
-    share = binomtest(hits, runs).proportion_ci(level, method)
-    return float(share.low), float(share.high)
+    tail = (1 - level) / 2
+    low = betaincinv(hits, runs - hits + 1, tail) if hits else 0.0
+    high = betaincinv(hits + 1, runs - hits, 1 - tail) if hits < runs else 1.0
+    return float(low), float(high)
+
+
+def wilson_share(hits: float, runs: int, level: float) -> tuple[float, float]:
+    """The score interval for a share of runs (Wilson 1927)."""
+    from scipy.special import ndtri
+
+    share, weight = hits / runs, float(ndtri((1 + level) / 2)) ** 2 / runs
+    middle, half = share + weight / 2, math.sqrt(weight * (share * (1 - share) + weight / 4))
+    return (middle - half) / (1 + weight), (middle + half) / (1 + weight)
 
 
 @cache
