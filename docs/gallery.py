@@ -1,4 +1,4 @@
-"""Make docs/images/gallery.png of a finished run's drawings: ``python docs/gallery.py [FIGURES]``, by default figures/.
+"""Make docs/images/gallery.png of drawings: ``python docs/gallery.py [FIGURES]``, by default those in figures/.
 
 Rows are scaled to one width and keep the proportions of their drawings.
 """
