@@ -70,7 +70,8 @@ def test_runs_of_other_seeds_are_pooled_in_any_order(tmp_path: Path) -> None:
     table = expected(FIG04)
     a = run_in(tmp_path / "a", fig04=table)
     b = run_in(tmp_path / "b", "seed=2", fig04=other_numbers(table))
-    merged(tmp_path / "ab", a, b)
+    (words, *_) = merged(tmp_path / "ab", a / "figures", b / "figures")
+    assert "of a/figures, b/figures" in words
     merged(tmp_path / "ba", b, a)
     pooled = read_csv(tmp_path / "ab" / f"{FIG04}.csv")
     assert sorted(pooled["run"].unique()) == list(range(2 * RUNS))

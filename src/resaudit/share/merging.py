@@ -229,7 +229,7 @@ def merge_figure(figure: Figure, runs: Sequence[FinishedRun]) -> Merged:
     by_seed = {seed: list(each) for seed, each in groupby(ordered, key=lambda run: _order(run.tables[figure.name])[0])}
     tables = {seed: _of_one_seed(figure, each) for seed, each in by_seed.items()}
     (least, first), *others = tables.items()
-    where = f"of {', '.join(run.place.resolve().name for run in ordered)}"
+    where = f"of {', '.join(_told_apart([run.place.resolve() for run in ordered]))}"
     if not others:
         return Merged(first, ordered, [least], f"seed {least}, {len(first)} rows {where}")
     number = next((key for key in NUMBERED if key in figure.keys), "")
@@ -240,6 +240,13 @@ def merge_figure(figure: Figure, runs: Sequence[FinishedRun]) -> Merged:
         return Merged(first, alone, [least], f"seed {least} alone, since {obstacle}")
     runs_in_words = f"{pooled[number].nunique()} {number}s of seeds {', '.join(map(str, tables))}"
     return Merged(pooled, ordered, list(tables), f"{runs_in_words} {where}")
+
+
+def _told_apart(places: Sequence[Path]) -> list[str]:
+    """Names of places, with the folders above that tell different ones apart, as "a/figures" and "b/figures"."""
+    deepest = max(len(place.parts) for place in places)
+    names = (["/".join(place.parts[-parts:]) for place in places] for parts in range(1, deepest + 1))
+    return next(each for each in names if len(set(each)) == len(set(places)))
 
 
 def _order(drawn: Drawn) -> tuple[int, int, str]:
