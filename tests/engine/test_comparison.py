@@ -31,7 +31,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import ColumnTolerance, Figure
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.plan.words import settings_of
+from resaudit.plan.words import deviations, settings_of
 from tests.refusals import refused
 
 FIGURE = Figure.model_construct(
@@ -300,3 +300,13 @@ def test_numbers_that_no_float_holds_are_said(tmp_path: Path) -> None:
     with refused("invalid-table") as error:
         compare_table(read(fresh), reference, FIGURE)
     assert isinstance(error.value.__cause__, OverflowError)
+
+
+def test_every_reference_says_what_differs_from_the_protocol_as_it_is() -> None:
+    """A protocol may change without its reduced scale, whose tables then stay as they are."""
+    paper = load(["scale=paper"]).figure
+    for name, figure in load(["device=cpu"]).figure.items():
+        if reference_file(name).is_file():
+            about = read_about(reference_file(name))
+            assert about["scale"] == figure.scale
+            assert about["differs from the protocol in"] == deviations(figure, paper[name]), name
