@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from resaudit.audit.build import finding
 from resaudit.audit.claim_models import CheckFinding, Comparison
 from resaudit.audit.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
+from resaudit.audit.findings import finding
 from resaudit.audit.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
 from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns
 from resaudit.claims.verdicts import judge

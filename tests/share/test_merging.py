@@ -25,7 +25,8 @@ from resaudit.plan import plan as planning
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.share import merging
-from resaudit.share.merging import FinishedRun, merge, provenance_of_all, read_run
+from resaudit.share.finished_runs import FinishedRun, read_run
+from resaudit.share.merging import merge, provenance_of_all
 from tests.conftest import CHECKOUT, in_process
 from tests.refusals import refused
 from tests.share.archives import METADATA

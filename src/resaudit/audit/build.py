@@ -6,21 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from resaudit.audit import set_for_run
-from resaudit.audit.claim_models import (
-    UNBOUNDED,
-    CheckFinding,
-    CheckUsed,
-    ChoiceMade,
-    ClaimUnderVariant,
-    Comparison,
-    JudgedClaim,
-    LimitOnEffect,
-    SetForRun,
-    Sign,
-    TurningPoints,
-    standings_of,
-)
+from resaudit.audit.claim_models import ClaimUnderVariant, JudgedClaim, standings_of
 from resaudit.audit.deciding import would_decide
+from resaudit.audit.findings import finding
 from resaudit.audit.models import (
     Assumed,
     Audit,
@@ -40,11 +28,10 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import refusals
 from resaudit.base.papers import outside_papers
-from resaudit.claims.decision import Choice, Turns
 from resaudit.claims.records import Commit, NamedVariant
 from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
-from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
-from resaudit.claims.words import is_ratio, leaning, sentence, threshold_in_words, turns_in_words, why
+from resaudit.claims.verdicts import Judgement, judge
+from resaudit.claims.words import leaning, why
 from resaudit.figures.beside_papers import printed_values
 from resaudit.figures.formats import FORMATS
 from resaudit.figures.tables import Drawn, OtherSettings, drawn, errors_naming, refuse_undrawn
@@ -272,75 +259,6 @@ def _claim(
     )
 
 
-def finding(result: CheckResult, set_here: list[SetForRun]) -> CheckFinding:
-    """What a check of a claim found, as audit.json has it, with its settings that are not the repository's."""
-    check, limit, measured = result.check, result.limit, result.measured
-    parameters = {key: value for key, value in check.model_dump(mode="json").items() if value not in (None, [], {})}
-    return CheckFinding(
-        name=result.name,
-        check=CheckUsed(name=parameters.pop("check"), parameters=parameters, threshold=threshold_in_words(check)),
-        verdict=result.verdict.value,
-        sentence=sentence(result),
-        limit=LimitOnEffect(**dict(limit), excludes_threshold=limit.excludes(check)) if limit else None,
-        ratio=is_ratio(result),
-        meaning=measured.meaning,
-        unit=measured.unit,
-        scale="log" if measured.logarithmic else "linear",
-        exact=result.exact,
-        level=result.level,
-        coverage=result.coverage,
-        tied=any(len(point.choices) > 1 for point in result.points),
-        spread=measured.spread,
-        low=check.region[0],
-        high=check.region[1],
-        worst=_comparison(result.worst) if result.worst else None,
-        points=[_comparison(point) for point in result.points],
-        left_out=measured.without_effect,
-        set_for_run=set_here,
-        lacking=result.lacking,
-        turns=[_turns(turns) for turns in result.turns],
-        runs_to_decide=result.runs_to_decide,
-    )
-
-
-def _comparison(point: Judged) -> Comparison:
-    low, high = point.ends
-    return Comparison(
-        where=point.where,
-        effect=finite(point.effect),
-        effect_infinite=_sign(point.effect),
-        low=finite(low),
-        high=finite(high),
-        other_side=["low"] if low == math.inf else ["high"] if high == -math.inf else [],
-        n=point.runs,
-        verdict=point.verdict.value,
-        choices=[_choice(choice) for choice in point.choices],
-    )
-
-
-def _choice(choice: Choice) -> ChoiceMade:
-    ends = dict(zip(UNBOUNDED, (*choice.own, *choice.shared), strict=True))
-    return ChoiceMade(
-        name=choice.name,
-        effect=finite(choice.effect),
-        effect_infinite=_sign(choice.effect),
-        infinite=set(ends.values()) == {math.inf},
-        other_side=[key for key, end in ends.items() if end == -UNBOUNDED[key]],
-        **{key: finite(end) for key, end in ends.items()},
-        n=choice.runs,
-    )
-
-
-def _turns(turns: Turns) -> TurningPoints:
-    return TurningPoints(
-        key=turns.key,
-        supported=finite(turns.supported),
-        contradicted=finite(turns.contradicted),
-        everywhere=turns.everywhere,
-        words=turns_in_words(turns),
-    )
-
-
 def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> DrawnFigure:
     planned, about, results = plan.figures[figure.name], figure.about, Layout(plan.config.paths).results
     keys = sorted(key for key, job in with_inputs(planned.jobs.values()).items() if job.files)
@@ -400,13 +318,3 @@ def _robustness(matrix: Matrix, config: Config, figures: Mapping[str, Drawn]) ->
         finished=matrix.finished,
         variants=matrix.variants,
     )
-
-
-def _sign(number: float) -> Sign | None:
-    """The sign of an infinite number."""
-    return ("plus" if number > 0 else "minus") if math.isinf(number) else None
-
-
-def finite(number: float) -> float | None:
-    """A number for JSON: None if it is not finite."""
-    return number if math.isfinite(number) else None

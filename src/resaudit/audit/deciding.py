@@ -51,7 +51,8 @@ def would_decide(
             more = f" and {len(reasons) - 1} more" * (len(reasons) > 1)
             return f"More runs alone would not decide it, since an interval is open: {reasons[0]}{more}.", None
         return f"Too close to call: {MOST_RUNS} runs would not decide it, or it is not known.", None
-    return _by_more_runs(config, figure, max(number for number in needed if number is not None), overrides)
+    most = max(number for number in needed if number is not None)
+    return _by_more_runs(config, figure, most, overrides, files)
 
 
 def _to_run(
@@ -72,7 +73,9 @@ def _to_run(
     )
 
 
-def _by_more_runs(config: Config, figure: str, runs: int, overrides: Sequence[str]) -> tuple[str, str | None]:
+def _by_more_runs(
+    config: Config, figure: str, runs: int, overrides: Sequence[str], files: Files | None
+) -> tuple[str, str | None]:
     """That many runs, with the core-hours that they add and the command, if a setting has them.
 
     On a ladder that was decided on beforehand the next look is the next rung's.
@@ -83,7 +86,7 @@ def _by_more_runs(config: Config, figure: str, runs: int, overrides: Sequence[st
         if config.rung == len(ERRORS_OF_RUNGS):
             return f"{would}; this is the last rung.", None
         given = [each for each in overrides if not each.startswith("rung=")] + [f"rung={config.rung + 1}"]
-        then = load(given, only=[figure]).figure[figure].protocol
+        then = load(given, files, only=[figure]).figure[figure].protocol
         return f"{would}. The next rung, {_hours(config, figure, then)}:", command_for([figure], given)
     if setting is None:
         return f"{would}.", None

@@ -306,9 +306,14 @@ class Audit(Part):
         return [figure for paper in self.papers for figure in paper.figures]
 
     @property
+    def of_other_scales(self) -> list[DrawnFigure]:
+        """The drawn figures whose scale is not that of the run."""
+        return [figure for figure in self.figures if figure.scale != self.scale]
+
+    @property
     def scale_in_words(self) -> str:
         """The scale of the run, and the figures that have another."""
-        others = [f"{figure.id}: scale {figure.scale}" for figure in self.figures if figure.scale != self.scale]
+        others = [f"{figure.id}: scale {figure.scale}" for figure in self.of_other_scales]
         return "; ".join([f"{self.scale} ({self.scale_summary})", *others])
 
     def as_json(self) -> dict[str, Any]:

@@ -151,12 +151,12 @@ def _outside(papers: Collection[str]) -> dict[str, Path]:
 
 def _check_names(paths: Mapping[str, Path]) -> None:
     """Check that an import would take the names."""
-    for name in sorted(refused_names(list(paths))):
+    if refused := refused_names(list(paths)):
         raise ResauditError(
             "invalid-name",
             "an archive cannot hold {path}: allowed are letters a to z, digits and _.@+=,- in names that differ in "
             "more than case; rename it, or move it elsewhere",
-            path=paths[name],
+            path=paths[min(refused)],
         )
 
 

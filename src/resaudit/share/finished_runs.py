@@ -1,0 +1,84 @@
+"""Finished runs as they are read to be merged: each with its audit and its tables, verified."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from resaudit.audit.beside import audit_of
+from resaudit.audit.models import Audit, DrawnFigure
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of
+from resaudit.figures.tables import Drawn, unchanged
+from resaudit.share.imports.packed import unpacked
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run: where it is, its audit, and its tables by ``paper/figure``."""
+
+    place: Path
+    audit: Audit
+    tables: dict[str, Drawn]
+    archive: str | None  # SHA-256 of the archive
+    agents: Mapping[str, str | None]  # who ran each job, by kind/id, as the archive says
+
+    def figure(self, name: str) -> DrawnFigure:
+        """What its audit says of ``paper/figure``."""
+        return next(figure for figure in self.audit.figures if figure.id == name)
+
+    def imported(self, name: str) -> Iterator[tuple[str, str | None, str]]:
+        """The jobs of ``paper/figure`` that it, or who takes its archive, imports: archive, who ran it, ``kind/id``."""
+        figure = self.figure(name)
+        origins = {job: (part.archive, part.by) for part in figure.imported for job in part.jobs}
+        for job in figure.jobs:
+            if job in origins:
+                yield (*origins[job], job)
+            elif self.archive:
+                yield self.archive, self.agents.get(job), job
+
+
+def read_run(place: Path) -> FinishedRun:
+    """Read a run from an archive of ``resaudit crate``, or from a clone or its folder of figures.
+
+    Raises:
+        ResauditError: it has no audit, or a table is missing or is not the one that was audited; the place is named.
+    """
+    audit = audit_of(place)
+    figures = audit.figures
+    if place.suffix == ".zip":
+        with TemporaryDirectory() as folder, unpacked(place) as packed:
+            for name in (f"{figure.id}.{suffix}" for figure in figures for suffix in ("csv", "json")):
+                if f"figures/{name}" in packed.digests:
+                    (target := Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+                    packed.copy(f"figures/{name}", target)
+            return FinishedRun(place, audit, _tables(place, Path(folder), figures), sha256_of(place), packed.agents)
+    below = next((each for each in (place, place / "figures") if (each / "audit.json").is_file()), place.parent)
+    return FinishedRun(place, audit, _tables(place, below, figures), None, {})
+
+
+def _tables(place: Path, folder: Path, figures: Sequence[DrawnFigure]) -> dict[str, Drawn]:
+    tables = {}
+    for figure in figures:
+        csv = folder / f"{figure.id}.csv"
+        if not (csv.is_file() and csv.with_suffix(".json").is_file()):
+            raise ResauditError(
+                "missing-table",
+                "{place} is not a whole run: it lacks {figure}.csv or its .json; give its archive, its clone or its "
+                "folder of figures",
+                place=place,
+                figure=figure.id,
+            )
+        if (drawn := unchanged(csv, figure.id)).sha256 != figure.sha256:
+            raise ResauditError(
+                "changed-table",
+                "{path} is not the table that was drawn: its SHA-256 is not that in the .json; {remedy}",
+                path=place / f"{figure.id}.csv",
+                remedy="get the run again, or leave it out",
+            )
+        if "merged" in drawn.about:
+            raise ResauditError(
+                "merged-run", "{place} is merged from other runs; merge those, and any others, at once", place=place
+            )
+        tables[figure.id] = drawn
+    return tables
