@@ -1,7 +1,7 @@
 """Write the verdicts in README.md and docs/verdicts.md anew: ``python docs/renew_verdicts.py``.
 
-They are the audit of the committed tables: README has the counts, docs/verdicts.md all. ``tests/engine/test_readme.py``
-fails where they are stale.
+They are the audits of the committed tables at scale laptop and at scale paper: README has the counts, docs/verdicts.md
+all. ``tests/engine/test_readme.py`` fails where they are stale.
 """
 
 import re
@@ -11,53 +11,80 @@ from textwrap import wrap
 
 from resaudit.audit.build import make_audit
 from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, counts_in_words, standings_of
-from resaudit.audit.models import Audit
+from resaudit.audit.models import Audit, AuditedPaper
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-SETTINGS = ("device=cpu", f"paths.figures={CHECKOUT / 'figures' / 'reference'}")
+REFERENCE = CHECKOUT / "figures" / "reference"
+IN_FULL = "paper"
 _SECTION = re.compile(r"(?<=<!-- verdicts -->\n).*(?=<!-- /verdicts -->)", re.DOTALL)
 
 
 def sections() -> dict[str, str]:
-    """The section of each file, from the audit of the committed tables."""
-    audit = make_audit(make_plan(load(SETTINGS)), SETTINGS)
-    return {"README.md": "\n".join(counts(audit)) + "\n", "docs/verdicts.md": "\n".join(claims(audit)) + "\n"}
+    """The section of each file, from the audits of the committed tables."""
+    reduced, in_full = audit_of(REFERENCE), audit_of(REFERENCE / f"scale_{IN_FULL}", f"scale={IN_FULL}")
+    return {
+        "README.md": "\n".join(counts(reduced, in_full)) + "\n",
+        "docs/verdicts.md": "\n".join(claims(reduced, in_full)) + "\n",
+    }
 
 
-def counts(audit: Audit) -> Iterator[str]:
-    """A row for each paper."""
-    columns = [each for each in STANDINGS if each != FITTED or standings_of(audit.claims)[FITTED]]
-    yield f"| paper, at scale {audit.scale} | {' | '.join(columns)} |"
-    yield "|---|" + "---|" * len(columns)
-    for paper in audit.papers:
-        standings = standings_of(paper.claims)
-        anchor = re.sub(r"[^\w -]", "", paper.title.lower()).replace(" ", "-")
-        title = f"[{paper.title}](docs/verdicts.md#{anchor}) ({paper.short}; [{paper.cited}]({paper.link}))"
-        yield f"| {title} | {' | '.join(str(standings[each]) for each in columns)} |"
+def audit_of(tables: Path, *overrides: str) -> Audit:
+    """The audit of a folder of committed tables."""
+    settings = ("device=cpu", f"paths.figures={tables}", *overrides)
+    return make_audit(make_plan(load(settings)), settings)
 
 
-def claims(audit: Audit) -> Iterator[str]:
-    """A section for each paper: the claims that were judged, then the others with the reason."""
-    for paper in audit.papers:
+def counts(reduced: Audit, in_full: Audit) -> Iterator[str]:
+    """Two rows for each paper, one for each scale."""
+    columns = [each for each in STANDINGS if each != FITTED or standings_of(reduced.claims)[FITTED]]
+    yield f"| paper | scale | {' | '.join(columns)} |"
+    yield "|---|---|" + "---|" * len(columns)
+    for papers in zip(reduced.papers, in_full.papers, strict=True):
+        title = papers[0].title
+        anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+        cited = f"{papers[0].short}; [{papers[0].cited}]({papers[0].link})"
+        names = f"[{title}](docs/verdicts.md#{anchor}) ({cited})", f"{title}{_without(*papers)}"
+        for name, audit, paper in zip(names, (reduced, in_full), papers, strict=True):
+            standings = standings_of(paper.claims)
+            yield f"| {name} | {audit.scale} | {' | '.join(str(standings[each]) for each in columns)} |"
+
+
+def _without(reduced: AuditedPaper, in_full: AuditedPaper) -> str:
+    """The figures that were drawn at the reduced scale alone, in words."""
+    drawn = {figure.id for figure in in_full.figures}
+    missing = [figure.id.split("/")[1] for figure in reduced.figures if figure.id not in drawn]
+    return f", without {', '.join(missing)}" if missing else ""
+
+
+def claims(reduced: Audit, in_full: Audit) -> Iterator[str]:
+    """A section for each paper: the claims that were judged at either scale, then the others with the reason."""
+    for paper, full in zip(reduced.papers, in_full.papers, strict=True):
         yield from ("", f"## {paper.title}", "", f"{paper.short}; [{paper.cited}]({paper.link}).")
-        yield from (f"{counts_in_words(standings_of(paper.claims))}.", "")
+        yield f"At scale {reduced.scale}: {counts_in_words(standings_of(paper.claims))}."
+        yield f"At scale {in_full.scale}{_without(paper, full)}: {counts_in_words(standings_of(full.claims))}."
+        yield ""
         reasons: dict[str, list[str]] = {}
-        for claim in paper.claims:
-            if claim.verdict == "not run":
+        for claim, claim_in_full in zip(paper.claims, full.claims, strict=True):
+            if claim.verdict == claim_in_full.verdict == "not run":
                 reasons.setdefault(claim.why, []).append(f"`{claim.name}`")
             else:
-                yield from _item(_judged(claim))
+                yield from _item(_judged(claim, claim_in_full, in_full.scale))
         for reason, names in reasons.items():
             yield from _item(f"**not run** {', '.join(names)}: {reason}")
 
 
-def _judged(claim: JudgedClaim) -> str:
+def _judged(claim: JudgedClaim, in_full: JudgedClaim, full_scale: str) -> str:
     """One claim; its id links to findings.md where that explains it."""
     link = f"[`{claim.name}`](findings.md#{claim.name})" if claim.finding else f"`{claim.name}`"
+    verdicts = f"{_verdict(claim)}; at scale {full_scale} {_verdict(in_full)}"
+    return f"{verdicts}: {claim.statement.replace('*', chr(92) + '*')} {link}"
+
+
+def _verdict(claim: JudgedClaim) -> str:
     met = "; ".join(check.met_in_words for check in claim.checks)
-    return f"**{claim.standing}** ({met}) {claim.statement.replace('*', chr(92) + '*')} {link}"
+    return f"**{claim.standing}**" + (f" ({met})" if met else "")
 
 
 def _item(text: str) -> list[str]:

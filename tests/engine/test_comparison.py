@@ -237,25 +237,9 @@ def test_disagreement_is_said_and_fails(
 
 def test_a_figure_without_a_reference_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, _ = drawn_in(tmp_path / "drawn")
-    monkeypatch.setattr(kept_tables, "reference_file", lambda wanted: tmp_path / f"{wanted}.csv")
+    monkeypatch.setattr(kept_tables, "reference_file", lambda wanted, _: tmp_path / f"{wanted}.csv")
     assert compared(plan) == ["missing-reference"]
     assert said(plan)[0] == []
-
-
-def test_a_reference_of_another_scale_is_replaced_only_on_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan, fresh = drawn_in(tmp_path / "drawn")
-    kept = tmp_path / "reference.csv"
-    shutil.copy(fresh, kept)
-    shutil.copy(fresh.with_suffix(".json"), kept.with_suffix(".json"))
-    change_record(kept, scale="paper")
-    monkeypatch.setattr(kept_tables, "reference_file", lambda _: kept)
-    with refused("other-scale", scale="paper", drawn="laptop"):
-        write_references(plan, print)
-    write_references(plan, print, force=True)
-    assert read_about(kept)["scale"] == "laptop"
-    write_references(plan, print)
 
 
 def test_a_large_reference_keeps_few_epochs_and_a_grid_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,6 +256,28 @@ def test_a_figure_of_other_data_has_a_reference_of_its_own(tmp_path: Path) -> No
     change_record(Layout(plan.config.paths).figure(FIG04, "csv"), values=settings_of(plan.figures[FIG04].figure))
     change_record(Layout(plan.config.paths).figure(FIG04, "csv"), evidence=plan.figures[FIG04].evidence)
     assert compared(plan) == ["missing-reference"]
+
+
+def test_a_reference_is_the_drawn_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, fresh = drawn_in(tmp_path / "drawn")
+    kept = tmp_path / "kept" / "reference.csv"
+    monkeypatch.setattr(kept_tables, "reference_file", lambda *_: kept)
+    assert compared(plan) == ["missing-reference"]
+    write_references(plan, print)
+    assert kept.read_bytes() == fresh.read_bytes()
+    assert compared(plan) == []
+    shutil.rmtree(fresh.parent)
+    with refused("missing-table", figure=FIG04):
+        write_references(plan, print)
+
+
+def test_a_figure_at_another_scale_has_a_reference_in_a_folder_of_that_scale() -> None:
+    at_paper = reference_file(FIG04, "paper")
+    assert at_paper.relative_to(reference_file(FIG04).parents[1]) == Path("scale_paper", f"{FIG04}.csv")
+    for override in ("scale=paper", "figure.demystifying_resnet.fig04.scale=paper"):
+        assert references(make_plan(load([override], only=[FIG04]))) == {FIG04: at_paper}
+    both = references(make_plan(load(["scale=paper", "dataset=fashion_mnist"], only=[FIG04])))
+    assert both == {FIG04: reference_file(f"{FIG04}-fashion_mnist", "paper")}
 
 
 def test_a_table_of_data_read_otherwise_is_refused_without_a_dataset_to_give(tmp_path: Path) -> None:

@@ -313,16 +313,20 @@ def merge(into: Path, words: Overrides) -> None:
 
 
 @cli.command()
-@click.option("--force", is_flag=True, help="Also replace references of another scale.")
 @_with_overrides
-def reference(force: bool, overrides: Overrides) -> None:
-    """Copy the tables in figures/, and the matrix, to figures/reference, to be committed."""
+def reference(overrides: Overrides) -> None:
+    """Copy the tables in figures/, and the matrix, to figures/reference, to be committed.
+
+    Tables of another scale than laptop go to figures/reference/scale_SCALE, a matrix of another scale is not kept.
+    """
     plan = _plan(overrides)
     from resaudit.claims.robustness import keep_matrix
     from resaudit.figures.comparison import write_references
+    from resaudit.plan.composition import load
 
-    write_references(plan, click.echo, force)
-    keep_matrix(plan, click.echo)
+    write_references(plan, click.echo)
+    if plan.config.scale.name == load(only=()).scale.name:
+        keep_matrix(plan, click.echo)
 
 
 @cli.command()

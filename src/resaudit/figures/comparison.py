@@ -163,32 +163,23 @@ def other_rates(table: pd.DataFrame, reference: pd.DataFrame) -> list[ResauditEr
     ]
 
 
-def write_references(plan: Plan, say: Callable[[str], None], force: bool = False) -> None:
-    """Copy the drawn tables, with their ``.json``, to the references; of other data, under that data set's name.
+def write_references(plan: Plan, say: Callable[[str], None]) -> None:
+    """Copy the drawn tables, with their ``.json``, to the references (see :func:`references`).
 
     Of a large table with more than 60 epochs, 60 are kept, evenly spaced on a logarithmic scale, and rows of no epoch.
 
     Raises:
-        ResauditError: a table has not been drawn, or, without ``force``, its reference is of another scale.
+        ResauditError: a table has not been drawn.
     """
     files, figures = references(plan), []
     for name in plan.figures:
-        figure, reference = drawn(plan, name), files[name]
+        figure = drawn(plan, name)
         if figure is None:
             raise ResauditError(
                 "missing-table",
                 "{figure} is not drawn in {folder} yet; run snakemake --cores all",
                 figure=name,
                 folder=plan.config.paths.figures,
-            )
-        scale = read_about(reference)["scale"] if reference.is_file() else figure.about["scale"]
-        if not force and figure.about["scale"] != scale:
-            raise ResauditError(
-                "other-scale",
-                "{reference} is of scale {scale}, the drawn table of scale {drawn}; --force replaces it",
-                reference=reference,
-                scale=scale,
-                drawn=figure.about["scale"],
             )
         figures.append(figure)
     for figure in figures:

@@ -8,16 +8,21 @@ from resaudit.plan.plan import Plan
 
 
 def references(plan: Plan) -> dict[str, Path]:
-    """Where each chosen figure's reference is, or would be; of other data than usual, its name has the data set's."""
+    """Where each chosen figure's reference is, or would be.
+
+    Of other data than usual, its name has the data set's; of another scale than usual, it is in that scale's folder.
+    """
     configured = load(only=list(plan.figures)).figure
     files = {}
     for name, part in plan.figures.items():
-        dataset, usual = part.figure.dataset, configured[name].dataset
-        other = bool(dataset and usual and dataset.name != usual.name)
-        files[name] = reference_file(f"{name}-{dataset.name}" if dataset and other else name)
+        figure, usual = part.figure, configured[name]
+        other_data = figure.dataset and usual.dataset and figure.dataset.name != usual.dataset.name
+        named = f"{name}-{figure.dataset.name}" if figure.dataset and other_data else name
+        files[name] = reference_file(named, None if figure.scale == usual.scale else figure.scale)
     return files
 
 
-def reference_file(name: str) -> Path:
-    """The committed table of ``paper/figure``."""
-    return folder_of(name.split("/")[0]) / "figures" / "reference" / f"{name}.csv"
+def reference_file(name: str, other_scale: str | None = None) -> Path:
+    """The committed table of ``paper/figure`` at the usual scale, or at another one."""
+    folder = folder_of(name.split("/")[0]) / "figures" / "reference"
+    return (folder / f"scale_{other_scale}" if other_scale else folder) / f"{name}.csv"

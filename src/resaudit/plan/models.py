@@ -165,6 +165,7 @@ class Figure(Model):
         scales: reduced settings, by scale.
         variant_scales: settings reduced further under a variant, by scale.
         assumptions: values that the paper does not state, by name.
+        draws_one: lists of the protocol of which it draws one value; several would be averaged.
         keys: columns of its table that identify a row.
         tolerances: allowed differences, by column of its table.
     """
@@ -184,6 +185,7 @@ class Figure(Model):
     scales: dict[str, dict[str, Any]] = {}
     variant_scales: dict[str, dict[str, Any]] = {}
     assumptions: dict[str, Assumption] = {}
+    draws_one: list[str] = []
     keys: list[str] = []
     tolerances: dict[str, ColumnTolerance] = {}
 
@@ -239,6 +241,16 @@ class Figure(Model):
             return given
         keys = {key for kind in Dataset.__subclasses__() for key in kind.model_fields} - {*type(dataset).model_fields}
         return {name: each for name, each in given.items() if each.setting not in {f"dataset.{key}" for key in keys}}
+
+    @model_validator(mode="after")
+    def _draws_all(self) -> Self:
+        for key in self.draws_one:
+            values = getattr(self.protocol, key, None)
+            if not isinstance(values, list):
+                raise ValueError(f"has draws_one {key!r}, which is no list of the protocol")
+            if len(values) > 1:
+                raise ValueError(f"has {len(values)} protocol.{key}, but draws one; give one, and draw the others apart")
+        return self
 
     @model_validator(mode="after")
     def _settings_exist(self) -> Self:
