@@ -30,6 +30,7 @@ from residual.demystifying_resnet.experiments.networks import Networks
 from residual.demystifying_resnet.experiments.rate_sweep import RateSweep
 from tests.refusals import refused
 
+FIG02 = "figure.demystifying_resnet.fig02"
 FIG04 = "figure.demystifying_resnet.fig04"
 FIG08 = "figure.demystifying_resnet.fig08"
 CLAIM = "claims.demystifying_resnet.depth-invariant-condition"
@@ -210,9 +211,6 @@ def test_a_network_that_one_of_a_claims_scales_has_can_be_named() -> None:
         ("fig7.runs=1", "unknown-key", ["'fig7.runs'", "fig07"]),
         ("fig07.runz=1", "invalid-value", ["fig07.protocol", "'runz'", "runs"]),
         ("fig07.depths=128", "invalid-value", ["fig07.protocol.depths", "128", "[128]"]),
-        ("fig02.learning_rates=[0.1,0.01]", "invalid-value", ["fig02", "2 protocol.learning_rates"]),
-        ("fig02.networks=[resnet,1-shortcut]", "invalid-value", ["fig02", "2 protocol.networks"]),
-        ("fig02.draws_one=[rates]", "invalid-value", ["fig02", "draws_one 'rates'"]),
         ("fig07.depths=4,8", "unsettable-key", ["fig07.depths=[value,value]"]),
         ("protocol=3", "unsettable-key", ["protocol.runs=3"]),
         ("protocol.hessian_epochs=3", "unknown-key", ["'protocol.hessian_epochs'"]),
@@ -427,6 +425,9 @@ def test_a_network_that_one_of_a_claims_scales_has_can_be_named() -> None:
             "invalid-value",
             ["fig05.protocol.depths", "[2", "4]", "1"],
         ),
+        (f"{FIG02}.protocol.learning_rates=[0.1,0.01]", "invalid-value", ["fig02", "2 protocol.learning_rates"]),
+        (f"{FIG02}.protocol.networks=[resnet,1-shortcut]", "invalid-value", ["fig02", "2 protocol.networks"]),
+        (f"{FIG02}.draws_one=[rates]", "invalid-value", ["fig02", "draws_one 'rates'"]),
     ],
 )
 def test_bad_input_is_refused_in_one_line(override: str, code: str, mentioned: list[str]) -> None:

@@ -249,7 +249,7 @@ class Figure(Model):
             if not isinstance(values, list):
                 raise ValueError(f"has draws_one {key!r}, which is no list of the protocol")
             if len(values) > 1:
-                raise ValueError(f"has {len(values)} protocol.{key}, but draws one; give one, and draw the others apart")
+                raise ValueError(f"has {len(values)} protocol.{key}, but draws one; give one, draw the others apart")
         return self
 
     @model_validator(mode="after")
