@@ -105,11 +105,12 @@ def test_papers_outside_are_part_of_what_a_terminal_prints(tmp_path: Path) -> No
 
 
 def explained() -> Iterator[tuple[str, str]]:
-    """A claim of each figure whose short name several papers have, and the figure."""
+    """Of each paper, a claim on a figure whose short name several papers have, and the figure."""
     config = load()
     for paper, claims in config.claims.items():
         found = {f"{paper}/{claim.evidence}": f"{paper}/{name}" for name, claim in claims.items()}
-        yield from ((claim, figure) for figure, claim in found.items() if "/" in least_name(figure, config.figure))
+        shared = [(claim, figure) for figure, claim in found.items() if "/" in least_name(figure, config.figure)]
+        yield from shared[:1]
 
 
 @pytest.mark.parametrize(("claim", "figure"), list(explained()))
