@@ -112,6 +112,32 @@ def test_another_rate_shown_is_said() -> None:
     assert other.fields == {"network": "a", "rate": 1.0, "expected": 0.1}
 
 
+def screened(*left: float) -> pd.DataFrame:
+    """Final losses of a sweep of two rates, and of fresh runs at the rates left."""
+    runs = [("screening", rate, run) for rate in (0.1, 1.0) for run in (0, 1)]
+    runs += [("confirmation", rate, run) for rate in left for run in (2, 3)]
+    return pd.DataFrame(runs, columns=["stage", "learning_rate", "run"]).assign(network="a", depth=4, loss=1.0)
+
+
+SWEPT = Figure.model_construct(
+    keys=["network", "depth", "stage", "learning_rate", "run"], tolerances={"loss": ColumnTolerance(relative=0.01)}
+)
+
+
+def test_fresh_runs_at_a_rate_that_is_tied_in_the_reference_only_may_be_missing_and_are_said() -> None:
+    reference = screened(0.1, 1.0)
+    assert not differences(screened(0.1), reference, SWEPT)
+    (missing,) = other_rates(screened(0.1), reference)
+    assert (missing.code, missing.fields) == ("other-ties", {"network": "a 4", "rates": ["1"]})
+    assert not differences(reference, screened(0.1), SWEPT)
+    assert other_rates(reference, screened(0.1)) == []
+    # Of a place without fresh runs, or without its screening, rows are missing.
+    assert differences(screened(), reference, SWEPT) == ["missing-rows"]
+    assert differences(screened(0.1)[2:], reference, SWEPT) == ["missing-rows"]
+    fewer = screened(0.1).drop(index=4)
+    assert differences(fewer, reference, SWEPT) == ["missing-rows"]
+
+
 def test_an_index_may_differ_by_whole_eigenvalues() -> None:
     reference = followed({0.1: 1.0}, shown=0.1)
     assert not differences(reference.assign(index=0.52), reference, FOLLOWED)

@@ -11,6 +11,7 @@ from resaudit.base.files import sha256_of, write_json
 from resaudit.figures.drawing import read_about, read_csv, write_csv
 from resaudit.figures.references import references
 from resaudit.figures.snapshots import snapshot_epochs
+from resaudit.figures.sweeps import CONFIRMATION, STAGE, fresh, is_confirmed
 from resaudit.figures.tables import Drawn, drawn, errors_naming
 from resaudit.plan.models import Figure
 from resaudit.plan.plan import Plan
@@ -81,7 +82,8 @@ def differences_of(table: pd.DataFrame, reference: pd.DataFrame, figure: Figure)
 
     Rows are matched by the figure's key columns; a larger scale may have more rows. A value agrees if it is within
     absolute + relative * |reference|, or both are the same infinity or both missing. The last digit can decide which
-    rates are tied for the best, so the table may lack tied rates that the reference does not show.
+    rates are tied for the best, so the table may lack tied rates that the reference does not show, and fresh runs at
+    rates that its screening did not leave.
     """
     if set(table.columns) != set(reference.columns):
         yield ResauditError(
@@ -91,6 +93,7 @@ def differences_of(table: pd.DataFrame, reference: pd.DataFrame, figure: Figure)
             expected=sorted(reference.columns),
         )
         return
+    reference = reference[~_not_left(reference, table)]
     if "shown" in reference:
         followed = _followed(reference, table) | ~_followed(reference, reference)
         reference = reference[reference["shown"] | followed]
@@ -144,11 +147,43 @@ def _followed(rows: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
     return np.asarray(pd.MultiIndex.from_frame(rows[columns]).isin(curves))
 
 
+def _not_left(reference: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
+    """Which rows of a reference are fresh runs at a rate at which a table has none, but some at another rate."""
+    if not is_confirmed(reference):
+        return np.zeros(len(reference), dtype=bool)
+    place, measured = _place(reference), fresh(table)
+    at_place, at_rate = (
+        pd.MultiIndex.from_frame(reference[columns]).isin(pd.MultiIndex.from_frame(measured[columns]))
+        for columns in (place, [*place, _CURVE[-1]])
+    )
+    return np.asarray((reference[STAGE] == CONFIRMATION) & at_place & ~at_rate)
+
+
+def _place(table: pd.DataFrame) -> list[str]:
+    """The columns that name a network and depth."""
+    return [column for column in _CURVE[:-1] if column in table]
+
+
 def other_rates(table: pd.DataFrame, reference: pd.DataFrame) -> list[ResauditError]:
-    """The networks that are drawn at another tied learning rate than in the reference."""
+    """The networks measured or drawn at other tied learning rates than in the reference."""
+    return [*_other_ties(table, reference), *_others_shown(table, reference)]
+
+
+def _other_ties(table: pd.DataFrame, reference: pd.DataFrame) -> Iterator[ResauditError]:
+    not_left = reference[_not_left(reference, table)]
+    for place, rows in not_left.groupby(_place(reference), sort=False) if len(not_left) else ():
+        yield ResauditError(
+            "other-ties",
+            "{network} has no fresh runs at rates {rates}, which are tied for the best in the reference",
+            network=" ".join(map(str, place)),
+            rates=[f"{rate:.3g}" for rate in sorted(rows["learning_rate"].unique())],
+        )
+
+
+def _others_shown(table: pd.DataFrame, reference: pd.DataFrame) -> list[ResauditError]:
     if "shown" not in reference:
         return []
-    keys = [column for column in _CURVE[:-1] if column in reference]
+    keys = _place(reference)
     shown = [rows.loc[rows["shown"], [*keys, "learning_rate"]].drop_duplicates() for rows in (table, reference)]
     return [
         ResauditError(
