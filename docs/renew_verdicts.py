@@ -45,7 +45,7 @@ def counts(reduced: Audit, in_full: Audit) -> Iterator[str]:
         title = papers[0].title
         anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
         cited = f"{papers[0].short}; [{papers[0].cited}]({papers[0].link})"
-        names = f"[{title}](docs/verdicts.md#{anchor}) ({cited})", f"{title}{_without(*papers)}"
+        names = f"[{title}](docs/verdicts.md#{anchor}) ({cited})", f"the same{_without(*papers)}"
         for name, audit, paper in zip(names, (reduced, in_full), papers, strict=True):
             standings = standings_of(paper.claims)
             yield f"| {name} | {audit.scale} | {' | '.join(str(standings[each]) for each in columns)} |"
@@ -62,8 +62,8 @@ def claims(reduced: Audit, in_full: Audit) -> Iterator[str]:
     """A section for each paper: the claims that were judged at either scale, then the others with the reason."""
     for paper, full in zip(reduced.papers, in_full.papers, strict=True):
         yield from ("", f"## {paper.title}", "", f"{paper.short}; [{paper.cited}]({paper.link}).")
-        yield f"At scale {reduced.scale}: {counts_in_words(standings_of(paper.claims))}."
-        yield f"At scale {in_full.scale}{_without(paper, full)}: {counts_in_words(standings_of(full.claims))}."
+        for audit, of_scale, without in ((reduced, paper, ""), (in_full, full, _without(paper, full))):
+            yield from _lines(f"At scale {audit.scale}{without}: {counts_in_words(standings_of(of_scale.claims))}.")
         yield ""
         reasons: dict[str, list[str]] = {}
         for claim, claim_in_full in zip(paper.claims, full.claims, strict=True):
@@ -83,16 +83,21 @@ def _judged(claim: JudgedClaim, in_full: JudgedClaim, full_scale: str) -> str:
 
 
 def _verdict(claim: JudgedClaim) -> str:
-    met = "; ".join(check.met_in_words for check in claim.checks)
-    return f"**{claim.standing}**" + (f" ({met})" if met else "")
+    if claim.verdict == "not run":
+        return f"**{claim.standing}**"
+    return f"**{claim.standing}** ({'; '.join(check.met_in_words for check in claim.checks)})"
 
 
 def _item(text: str) -> list[str]:
-    """An item of a list in lines of at most 120 columns, where a link is not longer."""
+    """An item of a list."""
     # A line that begins with a sign would be an item of its own.
-    text = re.sub(r" (?=[-+*] )", "\N{NO-BREAK SPACE}", text)
-    lines = wrap(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    lines = _lines("- " + re.sub(r" (?=[-+*] )", "\N{NO-BREAK SPACE}", text), "  ")
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+
+
+def _lines(text: str, indent: str = "") -> list[str]:
+    """Lines of at most 120 columns, where a link is not longer."""
+    return wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def section_of(name: str) -> str:

@@ -338,7 +338,8 @@ def test_every_reference_says_what_differs_from_the_protocol_as_it_is() -> None:
     """A protocol may change without its reduced scale, whose tables then stay as they are."""
     paper = load(["scale=paper"]).figure
     for name, figure in load(["device=cpu"]).figure.items():
-        if reference_file(name).is_file():
-            about = read_about(reference_file(name))
-            assert about["scale"] == figure.scale
-            assert about["differs from the protocol in"] == deviations(figure, paper[name]), name
+        for each, file in ((figure, reference_file(name)), (paper[name], reference_file(name, "paper"))):
+            if file.is_file():
+                about = read_about(file)
+                assert about["scale"] == each.scale
+                assert about["differs from the protocol in"] == deviations(each, paper[name]), name

@@ -9,7 +9,7 @@ from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execut
 from residual.identity_matters.linear.measured import Descended, Runs
 
 # Measured on the machine of benchmarks/RESULTS.md; a run ends early when it arrives.
-SECONDS_PER_LAYER_AND_STEP = 4e-5
+SECONDS_PER_STEP_OF_A_LAYER = 6e-6
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,11 @@ class Descents(Job):
         return self.target.replace(" ", "-")
 
     def cost(self, execution: Execution) -> Cost:
-        """In proportion to layers and steps; memory for the kept weights."""
+        """In proportion to runs, layers and steps; memory for the kept weights."""
         runs = self.runs
-        seconds = SECONDS_PER_LAYER_AND_STEP * sum(runs.depths) * runs.epochs
-        numbers = max(runs.depths) * len(runs.starts) * runs.draws * max(runs.width, 10) ** 2 * runs.kept
+        starts = len(runs.starts) * runs.draws
+        seconds = SECONDS_PER_STEP_OF_A_LAYER * starts * sum(runs.depths) * runs.epochs
+        numbers = max(runs.depths) * starts * max(runs.width, 10) ** 2 * runs.kept
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 2 * 8e-6 * numbers)
 
     def reads(self, results: Path) -> list[Path]:
