@@ -3,6 +3,7 @@
 import base64
 import gzip
 import hashlib
+import json
 import math
 import os
 from pathlib import Path
@@ -130,6 +131,15 @@ def test_runs_that_diverge_have_an_infinite_effect_in_words_and_in_the_drawing()
 def test_a_check_that_lacks_a_place_is_supported_at_no_threshold() -> None:
     check = AgainstBounds(column="norm", by="network", bounds={"a": 2.0, "b": 3.0}, at_most=1)
     assert [turns.supported for turns in found(check, [0.9, 1.0, 1.1]).turns] == [None]
+
+
+def test_an_end_that_one_run_cannot_have_is_null_not_a_number_that_json_lacks() -> None:
+    mean = MeanOfRuns(column="norm", per=["network"], at_most=1)
+    table = pd.DataFrame({"network": ["a"], "run": [0], "norm": [0.5]})
+    told = finding(judge(claim(mean, runs=1), table, "laptop").checks[0], []).model_dump()
+    (point,) = told["points"]
+    assert (point["effect"], point["low"], point["high"]) == (0.5, 0.0, None)
+    json.dumps(told, allow_nan=False, default=str)
 
 
 @pytest.mark.parametrize(
