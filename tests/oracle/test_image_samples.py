@@ -10,6 +10,7 @@ import torch
 
 from residual.images.augmentation import PADDING, PUBLISHED, Images, Normalisation, normalisation_of
 from residual.images.counter_hash import AUGMENTATION, GAMMA, ORDER, draws, key_of, permutation, uniform
+from residual.images.layout import memory_format
 from residual.images.samples import Samples
 
 CPU = torch.device("cpu")
@@ -110,7 +111,7 @@ def test_augmented_batches_are_images_one_by_one(kind: str, device: torch.device
     of = normalisation_of(kind, images, published=True)
     samples = Samples(30, PADDING[kind], 1, 0, device)(0, 300)
     found = Images(images, kind, of, device).augmented(*samples.unbind(dim=1))
-    assert found.is_contiguous(memory_format=torch.channels_last)
+    assert found.is_contiguous(memory_format=memory_format(device))
     expected = [one_by_one(images[i], kind, of, top, left, bool(flip)) for i, top, left, flip in samples.tolist()]
     # The first two have the same operations; the third divides float64 numbers of another order of summation.
     tolerance = {"rtol": 1e-6, "atol": 1e-6} if kind == "standardise" else {"rtol": 0, "atol": 0}
