@@ -18,6 +18,10 @@ ROWS = (
     {"demystifying_resnet/fig04": "Demystifying ResNet", "demystifying_resnet/fig07": "Demystifying ResNet"},
     {"shortcut_importance/worlds": "Importance of Shortcut Connections", "stable_scaling/map": "Stabilize deep ResNet"},
     {"identity_matters/theorem21": "Identity Matters", "stable_scaling/forward": "Stabilize deep ResNet"},
+    {
+        "stable_scaling/fig06-cifar10_jpeg": "Stabilize deep ResNet, on JPEG copies of CIFAR-10",
+        "demystifying_resnet/fig02-cifar10_jpeg": "Demystifying ResNet, likewise",
+    },
 )
 
 
