@@ -1,5 +1,6 @@
 """Oracle: a made-up package. Sees an edit that changes results and recomputes nothing, and the reverse."""
 
+import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator
@@ -191,3 +192,27 @@ def test_a_module_that_is_gone_is_named() -> None:
     """As that of a figure, when `resaudit run` draws it by hand."""
     with refused("missing-module", names=["made_up.jobs.gone"]):
         code.code_sha256("made_up.jobs.one", "made_up.jobs.gone")
+
+
+SYNTAX = """
+import os as system
+from pathlib import Path
+
+class Kind(dict, metaclass=type):
+    count: int = 0
+    def method(self, first, /, *rest: int, last=None, **more) -> str: return f"{first!r:>{last}} of {rest}"
+
+async def waits(): await other()
+
+@wrapped
+def generates():
+    try: yield from (lambda: 1, {*()}, {**{}}, [x for x in () if x])
+    except* ValueError: pass
+    match Kind():
+        case {"a": [1, *_], **rest} | Kind(count=0): return rest[1:2, ...]
+"""
+
+
+def test_all_versions_of_python_say_the_same_of_a_module() -> None:
+    digest = hashlib.sha256(code._meaning(SYNTAX).encode()).hexdigest()
+    assert digest == "a39091dbad5f5c3a922f6bfc6531c306737fb5f0d6e30e03b008e6288bbbadfd"

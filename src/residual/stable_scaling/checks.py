@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from resaudit.base.text import counted
 from resaudit.claims.checks.measured import Effect, Measured
 from resaudit.claims.checks.rates import ERROR_RATE, Depths, by_depth
 from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
@@ -134,6 +135,8 @@ def _open_ends(
     for which, rates, end in (("the depth", above, np.inf), ("the least depth", below, 0.0)):
         short = max(int(np.isinf(rate).sum()) for rate in rates)
         if short:
-            measured.excluded.append(f"{where}: at {which}, up to {short} runs need more than {last:g} steps")
+            measured.excluded.append(
+                f"{where}: at {which}, up to {counted(short, 'run')} not there after {last:g} steps"
+            )
             ends.append(end)
     return tuple(ends)
