@@ -25,6 +25,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.left_out import left_out_in_words, time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, execution_of, make_plan, plan_figure
+from resaudit.plan.words import deviations
 from residual.images.experiments import Reading, reported
 from residual.images.jobs import TrainImages
 from residual.images.records import Records
@@ -52,6 +53,15 @@ def test_runs_are_split_into_jobs_and_every_place_is_trained() -> None:
     assert len({job.id for job in jobs}) == len(jobs) == 4 * 6 * 3
     assert {(job.network.shortcut_depth, job.network.depth) for job in jobs if isinstance(job.network, PreActivation)} \
         == {(k, depth) for k in (1, 2, 3, 4) for depth in (38, 74, 110, 182, 290, 434)}  # fmt: skip
+
+
+def test_how_runs_are_split_into_jobs_is_no_deviation() -> None:
+    split, fewer, whole = (
+        planned("demystifying_resnet/fig02", "scale=paper", f"fig02.{change}").figure
+        for change in ("runs_per_job=1", "runs=2", "runs_per_job=5")
+    )
+    assert deviations(split, whole) == []
+    assert deviations(fewer, whole) == ["runs 2 (protocol: 5)"]
 
 
 @pytest.mark.parametrize("name", NAMES)

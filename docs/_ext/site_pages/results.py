@@ -45,15 +45,17 @@ def draw(site: Path) -> None:
     for paper in configuration().claims:
         for csv in _tables(paper):
             drawing = figure_module(f"{paper}/{csv.stem.partition('-')[0]}").plot(read_csv(csv))
-            (site / DRAWN / paper).mkdir(parents=True, exist_ok=True)
-            drawing.savefig(site / DRAWN / _png(csv), dpi=DPI)
+            png = site / DRAWN / _png(csv)
+            png.parent.mkdir(parents=True, exist_ok=True)
+            drawing.savefig(png, dpi=DPI)
 
 
 def _tables(paper: str) -> list[Path]:
-    """A paper's committed tables, those of other data last."""
-    tables = (csv for csv in (REFERENCE / paper).glob("*.csv") if csv.stem != "robustness")
+    """A paper's committed tables, those of other data last; a figure on images says more at scale gpu_hour."""
+    folders = REFERENCE / paper, REFERENCE / "scale_gpu_hour" / paper
+    tables = (csv for folder in folders for csv in folder.glob("*.csv") if csv.stem != "robustness")
     return sorted(tables, key=lambda csv: ("-" in csv.stem, csv))
 
 
 def _png(csv: Path) -> str:
-    return f"{csv.parent.name}/{csv.stem}.png"
+    return f"{csv.parent.relative_to(REFERENCE)}/{csv.stem}.png"

@@ -66,6 +66,8 @@ class Experiment(Model):
     name: ClassVar[str]
     of_table: ClassVar[tuple[str, ...]] = ()
     """Settings that only the table depends on, not the jobs."""
+    of_jobs: ClassVar[tuple[str, ...]] = ()
+    """Settings that divide the work into jobs, and change no result."""
     of_some_rows: ClassVar[tuple[str, ...]] = ()
     """Keys of the table that are empty in rows of another kind."""
     needs_gpu: ClassVar[bool] = False

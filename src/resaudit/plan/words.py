@@ -48,17 +48,17 @@ def _size(value: Any) -> int:
 
 
 def settings_of(figure: Figure) -> dict[str, Any]:
-    """Every setting that a figure depends on, as exact JSON values by name, for comparison."""
+    """Every setting that a figure's numbers depend on, as exact JSON values by name, for comparison."""
     values: dict[str, Any] = {"data": _data(figure.dataset)} if figure.dataset else {}
     values |= {"seed": figure.seed, **(figure.whitening.model_dump() if figure.whitening else {})}
-    values |= figure.protocol.model_dump()
+    values |= figure.protocol.model_dump(exclude=set(figure.protocol.of_jobs))
     if "runs_at" in values:
         values["runs"] = {"everywhere": values["runs"], "at": values.pop("runs_at")}
     return {key.replace("_", " "): value for key, value in values.items()}
 
 
 def settings_in_words(figure: Figure) -> dict[str, str]:
-    """The same settings in a few words each, without empty ones, for people."""
+    """All settings in a few words each, without empty ones, for people."""
     values: dict[str, str | None] = {"data": _data(figure.dataset)} if figure.dataset else {}
     values["seed"] = str(figure.seed)
     for section in filter(None, (figure.whitening, figure.protocol)):

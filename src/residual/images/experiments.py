@@ -57,6 +57,7 @@ class ImageTraining(Experiment):
     """
 
     of_table: ClassVar[tuple[str, ...]] = ("reading",)
+    of_jobs: ClassVar[tuple[str, ...]] = ("runs_per_job",)
     needs_gpu: ClassVar[bool] = True
 
     networks: Names
