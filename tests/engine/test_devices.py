@@ -25,6 +25,19 @@ print(claimed, environment.get(VISIBLE), flush=True)
 sys.stdin.read()
 """
 
+TORCH = """
+import os
+class cuda:
+    is_available = lambda: os.environ["CUDA_VISIBLE_DEVICES"] == "0"
+def ones(count, device):
+    assert device == "cuda"
+    return Numbers()
+class Numbers:
+    def tolist(self):
+        {ones}
+"""
+"""A torch that sees device 0 alone."""
+
 
 class Job:
     """A process that claims a device and holds it until it is ended."""
@@ -118,13 +131,25 @@ def test_asking_twice_claims_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("said", "usable"), [("", False), ("0", True), ("1", False), ("-1", False)])
-def test_a_device_is_of_use_only_if_torch_says_so(said: str, usable: bool, tmp_path: Path) -> None:
+def test_a_device_is_of_use_only_if_torch_says_so(
+    said: str, usable: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Asked in a process that sees what this one would see: a torch that can use device 0 alone."""
-    (tmp_path / "torch.py").write_text(
-        "import os\nclass cuda:\n    is_available = lambda: os.environ['CUDA_VISIBLE_DEVICES'] == '0'\n"
-    )
+    (tmp_path / "torch.py").write_text(TORCH.format(ones="return 1.0, 1.0"))
     environment = {**os.environ, VISIBLE: said, "PYTHONPATH": str(tmp_path)}
     assert cuda_is_usable(environment) is usable
+    assert not capfd.readouterr().err
+
+
+def test_a_device_that_torch_has_no_kernels_for_is_not_used_and_a_warning_says_so(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fails = "raise RuntimeError('CUDA error: no kernel image is available\\nCompile with more')"
+    (tmp_path / "torch.py").write_text(TORCH.format(ones=fails))
+    assert not cuda_is_usable({**os.environ, VISIBLE: "0", "PYTHONPATH": str(tmp_path)})
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("resaudit: warning: ")
+    assert "(CUDA error: no kernel image is available)" in line
 
 
 def test_without_a_list_all_devices_are_visible(tmp_path: Path) -> None:

@@ -16,6 +16,16 @@ from resaudit.base.errors import ResauditError
 from resaudit.runtime.locks import hold
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+_ASKED = """
+import sys, torch
+if not torch.cuda.is_available():
+    sys.exit(1)
+try:
+    torch.ones(2, device="cuda").tolist()
+except RuntimeError as error:
+    sys.exit(str(error).partition("\\n")[0])
+"""
+"""For lack of kernels torch fails only when it computes."""
 
 
 def claim_device(
@@ -74,15 +84,19 @@ def settled(device: str) -> str:
 
 
 def cuda_is_usable(environment: MutableMapping[str, str] = os.environ, nodes: Path = Path("/dev")) -> bool:
-    """Whether torch can use a GPU here: it may be built without CUDA or for a newer driver.
+    """Whether torch can use a GPU here: it may be built without CUDA, for a newer driver or for newer cards.
 
     Asks torch in a subprocess: asking here would initialise CUDA before a device is claimed, and counting devices by
-    NVML does not test the driver's version.
+    NVML does not test the driver's version. If torch sees a GPU that it cannot use, a warning says why.
     """
     if not visible_devices(environment, nodes):
         return False
-    asked = "import sys, torch; sys.exit(not torch.cuda.is_available())"
-    return subprocess.run([sys.executable, "-c", asked], env=dict(environment), check=False).returncode == 0
+    command = [sys.executable, "-W", "ignore", "-c", _ASKED]
+    asked = subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
+    if reason := asked.stderr.strip():
+        fails = f"torch fails on the GPU ({reason.splitlines()[-1]}), so no job uses it"
+        print(f"resaudit: warning: {fails}; install a torch for it, or give device=cpu", file=sys.stderr, flush=True)
+    return asked.returncode == 0
 
 
 def visible_devices(environment: MutableMapping[str, str] = os.environ, nodes: Path = Path("/dev")) -> list[str]:
