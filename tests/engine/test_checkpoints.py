@@ -15,13 +15,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resaudit.base.errors import Interrupted, ResauditError
+from resaudit.base.errors import Interrupted
 from resaudit.data.moments import Moments
 from resaudit.data.whitening import Whitened
 from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, forget
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network, network_named
 from residual.demystifying_resnet.training.ensemble import Objective, descend
+from residual.demystifying_resnet.training.kernels.library import library
+from residual.demystifying_resnet.training.kernels.native import NativeObjective
 from residual.demystifying_resnet.training.linear import LinearObjective
 from residual.demystifying_resnet.training.sampled import SampledObjective
 from residual.demystifying_resnet.training.trajectory import Trajectory
@@ -91,11 +93,9 @@ def test_so_it_does_with_relus(whitened: Whitened, tmp_path: Path, compiled: boo
     few = dataclasses.replace(whitened, inputs=whitened.inputs[:, :640], labels=whitened.labels[:640])
     objective: Objective = SampledObjective.of(network, few, CPU)
     if compiled:
-        native = pytest.importorskip("residual.demystifying_resnet.training.kernels.native")
-        try:
-            objective = native.NativeObjective(network, few)
-        except ResauditError as error:
-            pytest.skip(str(error))
+        if library() is None:
+            pytest.skip("the kernel was not built: no C compiler")
+        objective = NativeObjective(network, few)
     kept, weights = checkpoint(tmp_path), weights_of(network)
     with pytest.raises(Stop):
         run(objective, weights, None, until(11, kept))
