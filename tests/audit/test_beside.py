@@ -24,6 +24,14 @@ def threshold(claim: dict[str, Any], _figure: dict[str, Any]) -> None:
     claim["checks"][0]["check"]["parameters"] |= {"within_factor": 1.001}
 
 
+def needs(claim: dict[str, Any], _figure: dict[str, Any]) -> None:
+    claim["set_for_run"] = [{"what": "needs runs", "here": "2", "repository": "5"}]
+
+
+def limit(claim: dict[str, Any], _figure: dict[str, Any]) -> None:
+    claim["checks"][0]["set_for_run"] = [{"what": "limit", "here": "none", "repository": "at most 1"}]
+
+
 def setting(_claim: dict[str, Any], figure: dict[str, Any]) -> None:
     figure["settings"] |= {"seed": "2"}
     figure["sha256"] = "e" * 64
@@ -74,6 +82,8 @@ def test_an_audit_is_read_from_a_file_a_folder_a_clone_and_an_archive(folder: Pa
     ("change", "said"),
     [
         (threshold, ["check ", "within_factor", "1.001", "the same table"]),
+        (needs, ["rule needs runs: the repository's | 2", "the same table"]),
+        (limit, [" limit: the repository's | none", "the same table"]),
         (setting, ["setting seed: 1 | 2"]),
         (code, ["made by commit: ", f"| {'f' * 10}"]),
         (rules, ["the same table"]),
@@ -90,7 +100,7 @@ def test_another_verdict_is_found_with_what_differs(
     for each in said:
         assert each in " ".join(of_claim.split())
     differences = [line for line in of_claim.splitlines() if line.startswith("  - ")]
-    assert len(differences) == (2 if change is threshold else 1)
+    assert len(differences) == (2 if change in (threshold, needs, limit) else 1)
 
 
 def damaged(archive: bytes, where: str, to: bytes) -> bytes:

@@ -61,7 +61,9 @@ class Pair:
         if first is None or second is None:
             yield f"evidence: {' | '.join('drawn' if each else 'not drawn' for each in self.figures)}"
             return
-        yield from _unequal("check", *map(_judged_by, self.claims))
+        here, there = self.claims
+        yield from _unequal("check", _judged_by(here), _judged_by(there))
+        yield from _unequal("rule", _set_for_run(here), _set_for_run(there), "the repository's")
         if self.of_one_table:
             yield "the same table"
             return
@@ -111,6 +113,13 @@ def _judged_by(claim: JudgedClaim) -> dict[str, str]:
     }
 
 
+def _set_for_run(claim: JudgedClaim) -> dict[str, str]:
+    """What a run sets otherwise than the repository, but for checks' parameters: minimum samples, limits."""
+    of_claim = {each.what: each.here for each in claim.set_for_run}
+    limits = {f"{c.name} limit": each.here for c in claim.checks for each in c.set_for_run if each.what == "limit"}
+    return of_claim | limits
+
+
 def _settings(figure: DrawnFigure) -> Mapping[str, str]:
     return {"scale": figure.scale, **figure.settings}
 
@@ -126,9 +135,9 @@ def _made_by(figure: DrawnFigure) -> Mapping[str, str]:
     }
 
 
-def _unequal(what: str, first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[str]:
-    """The entries that differ, each in a line."""
+def _unequal(what: str, first: Mapping[str, str], second: Mapping[str, str], absent: str = "none") -> Iterator[str]:
+    """The entries that differ, each in a line; ``absent`` stands for one that is missing."""
     for key in dict.fromkeys([*first, *second]):
-        ours, theirs = first.get(key, "none"), second.get(key, "none")
+        ours, theirs = first.get(key, absent), second.get(key, absent)
         if ours != theirs:
             yield f"{what} {key}: {ours} | {theirs}"
