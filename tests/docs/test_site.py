@@ -116,8 +116,10 @@ def test_every_command_is_there_with_its_options(site: Path) -> None:
 def test_every_committed_table_is_drawn_and_every_verdict_is_beside_its_figure(site: Path) -> None:
     results, verdicts = ((site / f"{page}.html").read_text(encoding="utf-8") for page in ("results", "verdicts"))
     drawn = re.findall(r'<img src="(_drawn/[^"]+)', results)
-    tables = [csv for csv in (CHECKOUT / "figures" / "reference").glob("*/*.csv") if csv.stem != "robustness"]
-    assert sorted(drawn) == sorted(f"_drawn/{csv.parent.name}/{csv.stem}.png" for csv in tables)
+    reference = CHECKOUT / "figures" / "reference"
+    tables = [csv for of in ("*/*.csv", "scale_gpu_hour/*/*.csv") for csv in reference.glob(of)]
+    pictures = [csv.relative_to(reference).with_suffix(".png") for csv in tables if csv.stem != "robustness"]
+    assert sorted(drawn) == sorted(f"_drawn/{picture}" for picture in pictures)
     assert all((site / png).is_file() for png in drawn)
     there, here = (re.findall(r"<li><p>(<strong>.*?)</li>", page, flags=re.DOTALL) for page in (verdicts, results))
     assert sorted(here) == sorted(item for item in there if not item.startswith("<strong>not run"))
