@@ -167,3 +167,11 @@ def test_words_go_to_the_metadata_and_only_the_note_to_the_drawing(tmp_path: Pat
         content = (tmp_path / f"f.{suffix}").read_bytes()
         assert b"A title" in content
         assert b"All assumptions." in content
+
+
+def test_a_number_of_panels_is_that_many_side_by_side_and_lettered() -> None:
+    _, axes = panels(9)
+    assert [each.get_title(loc="left") for each in axes] == list("abcdefghi")
+    assert len({each.get_position().y0 for each in axes}) == 1
+    (alone,) = panels()[1]
+    assert not alone.get_title(loc="left")

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -32,17 +33,18 @@ def apply_style() -> None:
     mpl.rc_file(Path(__file__).with_name("print.mplstyle"))
 
 
-def panels(layout: str = "a", height: float = 2.5, **grid: Any) -> tuple[Figure, list[Axes]]:
+def panels(layout: str | int = 1, height: float = 2.5, **grid: Any) -> tuple[Figure, list[Axes]]:
     """A figure of lettered panels at its width in print.
 
     Args:
-        layout: a letter for each panel, as in matplotlib's ``subplot_mosaic``: ``ab`` is two side by side.
+        layout: how many panels are side by side, or a letter for each, as in matplotlib's ``subplot_mosaic``.
         height: the height in inches.
         grid: further arguments of ``subplot_mosaic``, as width_ratios.
 
     Returns:
         The figure and its panels by letter; several show their letters.
     """
+    layout = ascii_lowercase[:layout] if isinstance(layout, int) else layout
     several = len(set(layout) - {";"}) > 1
     size = (TWO_COLUMNS if several else ONE_COLUMN, height)
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.05))

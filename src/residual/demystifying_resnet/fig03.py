@@ -1,7 +1,6 @@
 """Figure 3: average Frobenius norm of the weights of 2-shortcut networks per epoch, by depth; linear and with ReLUs."""
 
 from collections.abc import Sequence
-from string import ascii_lowercase
 
 import numpy as np
 import pandas as pd
@@ -52,7 +51,7 @@ def plot(table: pd.DataFrame) -> Figure:
     """One panel per network, one curve per depth: mean over runs, one standard deviation shaded; from epoch 1 on."""
     table = table[table["shown"] & (table["epoch"] > 0)]
     networks, depths = table["network"].unique(), sorted(table["depth"].unique())
-    figure, every_axes = panels(ascii_lowercase[: len(networks)], 2.6)
+    figure, every_axes = panels(len(networks), 2.6)
     colours = dict(zip(depths, colours_of(depths), strict=True))
     for network, axes in zip(networks, every_axes, strict=True):
         rows = table[table["network"] == network]

@@ -1,7 +1,5 @@
 """Figure 11: the Hessian at the zero point of a 2-shortcut network, computed; beside it a 1-shortcut network's."""
 
-from string import ascii_lowercase
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -40,7 +38,7 @@ def plot(table: pd.DataFrame) -> Figure:
     Colours follow the cube root, so that small entries keep their sign.
     """
     every = list(dict.fromkeys(zip(table["network"], table["units"], strict=True)))
-    figure, all_axes = panels(ascii_lowercase[: 2 * len(every)], 2.1)
+    figure, all_axes = panels(2 * len(every), 2.1)
     largest = float(table["value"].abs().max())
     norm = FuncNorm((np.cbrt, lambda scaled: scaled**3), -largest, largest)
     for (network, units), pattern, zoom in zip(every, all_axes[::2], all_axes[1::2], strict=True):

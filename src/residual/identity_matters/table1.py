@@ -58,7 +58,7 @@ def table(results: Mapping[str, tuple[LayerCounts, Mapping[str, float]]]) -> pd.
 def plot(table: pd.DataFrame) -> Figure:
     """Printed tables, one a network: its parts, its totals, and what the paper says."""
     blocks = printed(table)
-    figure, axes = panels("ab"[: len(blocks)], 0.17 * (max(map(len, blocks)) + 2))
+    figure, axes = panels(len(blocks), 0.17 * (max(map(len, blocks)) + 2))
     for panel, rows in zip(axes, blocks, strict=True):
         print_rows(panel, rows, (0.0, 0.72, 1.0))
     return figure

@@ -42,7 +42,7 @@ def plot(table: pd.DataFrame) -> Figure:
     networks = table["network"].unique()
     runs = table[table["kind"] == RUN]
     grid = table[table["kind"] == BASIN].pivot_table("outcome", "projection", "angle")
-    figure, every_axes = panels("abc"[: len(networks)], 2.7, sharey=True)
+    figure, every_axes = panels(len(networks), 2.7, sharey=True)
     for axes, network in zip(every_axes, networks, strict=True):
         axes.pcolormesh(grid.columns, grid.index, grid, cmap=BASINS, vmin=0, vmax=2, rasterized=True)
         axes.contour(grid.columns, grid.index, grid, [1.5], colors="0.4", linewidths=0.7)

@@ -29,7 +29,7 @@ def table(counts: pd.DataFrame) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """One panel a plane: the mean rate over k in contours; where the rates without warm-up are the paper's, shaded."""
     planes = [plane for plane in LABELS if plane in set(table["plane"])]
-    figure, every_axes = panels("abc"[: len(planes)], 2.6)
+    figure, every_axes = panels(len(planes), 2.6)
     for axes, plane in zip(every_axes, planes, strict=True):
         rows = table[table["plane"] == plane]
         rates = rows.pivot_table("rate", "angle", "value")

@@ -1,7 +1,5 @@
 """Figure 6: test error per epoch of networks without batch norm, at tau = L^(-1/4) and 1/sqrt(L)."""
 
-from string import ascii_lowercase
-
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -19,7 +17,7 @@ def table(evaluations: pd.DataFrame) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """One panel a depth, one line a network."""
     depths, networks = sorted(table["depth"].unique()), list(table["network"].unique())
-    figure, every_axes = panels(ascii_lowercase[: len(depths)], 2.6, sharey=True)
+    figure, every_axes = panels(len(depths), 2.6, sharey=True)
     looks = {network: network_look(network) | {"marker": ""} for network in networks}
     for depth, axes in zip(depths, every_axes, strict=True):
         for network in networks:
