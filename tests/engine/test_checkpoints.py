@@ -22,12 +22,12 @@ from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, forget
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network, network_named
 from residual.demystifying_resnet.training.ensemble import Objective, descend
-from residual.demystifying_resnet.training.kernels.library import library
 from residual.demystifying_resnet.training.kernels.native import NativeObjective
 from residual.demystifying_resnet.training.linear import LinearObjective
 from residual.demystifying_resnet.training.sampled import SampledObjective
 from residual.demystifying_resnet.training.trajectory import Trajectory
 from residual.descent import Descent
+from tests.kernels import needs_kernel
 from tests.refusals import refused
 
 CPU = torch.device("cpu")
@@ -87,14 +87,12 @@ def test_left_at_any_epochs_and_gone_on_with_it_ends_with_the_same_bits(
     assert_same(run(objective, weights, start), alone)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", [pytest.param(True, marks=needs_kernel), False])
 def test_so_it_does_with_relus(whitened: Whitened, tmp_path: Path, compiled: bool) -> None:
     network = network_named("2-shortcut-relu", 4, 10)
     few = dataclasses.replace(whitened, inputs=whitened.inputs[:, :640], labels=whitened.labels[:640])
     objective: Objective = SampledObjective.of(network, few, CPU)
     if compiled:
-        if library() is None:
-            pytest.skip("the kernel was not built: no C compiler")
         objective = NativeObjective(network, few)
     kept, weights = checkpoint(tmp_path), weights_of(network)
     with pytest.raises(Stop):

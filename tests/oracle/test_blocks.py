@@ -14,11 +14,11 @@ from residual.demystifying_resnet.curvature.structured import structured_spectra
 from residual.demystifying_resnet.networks.ensemble import Ensemble
 from residual.demystifying_resnet.networks.network import network_named
 from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.kernels.library import library
 from residual.demystifying_resnet.training.linear import LinearObjective
 from residual.demystifying_resnet.training.sampled import sampled_objective
 from residual.stable_scaling.network.batches import ShuffledBatches, drawn
 from residual.stable_scaling.network.training import train
+from tests.kernels import needs_kernel
 
 CPU = torch.device("cpu")
 RATES = (0.01, 0.1, 1.0, 30.0)
@@ -92,12 +92,12 @@ def of_run(arrays: Arrays, runs: range) -> list[bytes]:
     return [np.take(each, runs.index(RUN), axis).tobytes() for each, axis in of_runs]
 
 
-@pytest.mark.parametrize("compute", [linear, relu_in_torch, relu_in_the_kernel, scaled, counted, dense])
+@pytest.mark.parametrize(
+    "compute", [linear, relu_in_torch, pytest.param(relu_in_the_kernel, marks=needs_kernel), scaled, counted, dense]
+)
 def test_a_run_has_the_same_bytes_alone_and_in_any_block(
     compute: Callable[[range, Whitened, Moments], Arrays], whitened: Whitened, moments: Moments
 ) -> None:
-    if compute is relu_in_the_kernel and library() is None:
-        pytest.skip("the kernel was not built: no C compiler")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -12,13 +12,13 @@ from residual.demystifying_resnet.networks.functions import FUNCTIONS
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network, network_named
 from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.kernels.library import lanes, library
+from residual.demystifying_resnet.training.kernels.library import lanes
 from residual.demystifying_resnet.training.kernels.native import NativeObjective
 from residual.demystifying_resnet.training.linear import LinearObjective
 from residual.demystifying_resnet.training.sampled import SampledObjective
+from tests.kernels import needs_kernel
 
 CPU = torch.device("cpu")
-needs_kernel = pytest.mark.skipif(library() is None, reason="the kernel was not built: no C compiler")
 # Every place where an activation or a shortcut can be, and depths up to Figure 8's.
 NETWORKS = [
     ("2-shortcut-relu", 8), ("orthogonal-relu", 16), ("xavier-relu", 4), ("2-shortcut-relu", 64),

@@ -20,11 +20,11 @@ from residual.demystifying_resnet.training.kernels import library
 from residual.demystifying_resnet.training.kernels.native import NativeObjective
 from residual.demystifying_resnet.training.sampled import SampledObjective, sampled_objective
 from tests.conftest import first_of, run_planned
+from tests.kernels import needs_kernel
 from tests.refusals import refused
 
 CPU = torch.device("cpu")
 RELU, TANH = network_named("xavier-relu", 4, 10), network_named("xavier-tanh", 4, 10)
-needs_kernel = pytest.mark.skipif(library.library() is None, reason="the kernel was not built: no C compiler")
 
 
 @needs_kernel
