@@ -23,7 +23,8 @@ if not torch.cuda.is_available():
 try:
     torch.ones(2, device="cuda").tolist()
 except RuntimeError as error:
-    sys.exit(str(error).partition("\\n")[0])
+    print(str(error).partition("\\n")[0])
+    sys.exit(1)
 """
 """For lack of kernels torch fails only when it computes."""
 
@@ -92,9 +93,9 @@ def cuda_is_usable(environment: MutableMapping[str, str] = os.environ, nodes: Pa
     if not visible_devices(environment, nodes):
         return False
     command = [sys.executable, "-W", "ignore", "-c", _ASKED]
-    asked = subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
-    if reason := asked.stderr.strip():
-        fails = f"torch fails on the GPU ({reason.splitlines()[-1]}), so no job uses it"
+    asked = subprocess.run(command, env=dict(environment), stdout=subprocess.PIPE, text=True, check=False)
+    if reason := asked.stdout.strip():
+        fails = f"torch fails on the GPU ({reason}), so no job uses it"
         print(f"resaudit: warning: {fails}; install a torch for it, or give device=cpu", file=sys.stderr, flush=True)
     return asked.returncode == 0
 
