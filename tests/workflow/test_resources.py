@@ -32,7 +32,12 @@ def resources(
 def a_torch_that(folder: Path, available: bool) -> dict[str, str]:
     """The environment of a machine with two GPUs, made up, with a torch that can or cannot use them."""
     (folder / "torch").mkdir()
-    (folder / "torch" / "__init__.py").write_text(f"class cuda: is_available = lambda: {available}\n")
+    usable = f"""
+from array import array
+class cuda: is_available = lambda: {available}
+ones = lambda size, device: array("f", [1] * size)
+"""
+    (folder / "torch" / "__init__.py").write_text(usable)
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     return {"PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "0,1"}
 
