@@ -1,29 +1,53 @@
-"""Write the verdicts in README.md and docs/verdicts.md anew: ``python docs/renew_verdicts.py``.
+"""Write the verdicts in README.md and docs/verdicts.md anew: ``python docs/renew_verdicts.py [FIGURES …]``.
 
-They are the audits of the committed tables at scale laptop and at scale paper: README has the counts, docs/verdicts.md
-all. ``tests/engine/test_readme.py`` fails where they are stale.
+Those of scale laptop are the audit of the committed tables. Those of scale paper are recorded in IN_FULL, since most
+tables of that scale are too large to commit; given a folder of figures drawn at that scale, the claims that these
+decide are recorded anew. README has the counts, docs/verdicts.md all. ``tests/engine/test_readme.py`` fails where they
+are stale.
 """
 
+import csv
+import hashlib
 import re
+import sys
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from textwrap import wrap
 
 from resaudit.audit.build import make_audit
-from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, counts_in_words, standings_of
+from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, counts_in_words, standing_of, standings_of
 from resaudit.audit.models import Audit, AuditedPaper
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 REFERENCE = CHECKOUT / "figures" / "reference"
-IN_FULL = "paper"
+IN_FULL = REFERENCE / "scale_paper" / "verdicts.csv"
 _SECTION = re.compile(r"(?<=<!-- verdicts -->\n).*(?=<!-- /verdicts -->)", re.DOTALL)
 
 
+@dataclass(frozen=True)
+class InFull:
+    """A recorded verdict of scale paper."""
+
+    claim: str
+    """paper/claim."""
+    verdict: str
+    met: str
+    """How many comparisons of each check meet the threshold, in words."""
+    rule: str
+    """SHA-256 of the checks and needs that judged, its beginning: if they change, the claim must be judged again."""
+    table: str
+    """SHA-256 of the judged table."""
+    commit: str
+    """That of the checkout that drew the table."""
+
+
 def sections() -> dict[str, str]:
-    """The section of each file, from the audits of the committed tables."""
-    reduced, in_full = audit_of(REFERENCE), audit_of(REFERENCE / f"scale_{IN_FULL}", f"scale={IN_FULL}")
+    """The section of each file."""
+    reduced, in_full = audit_of(REFERENCE), recorded()
     return {
         "README.md": "\n".join(counts(reduced, in_full)) + "\n",
         "docs/verdicts.md": "\n".join(claims(reduced, in_full)) + "\n",
@@ -31,61 +55,111 @@ def sections() -> dict[str, str]:
 
 
 def audit_of(tables: Path, *overrides: str) -> Audit:
-    """The audit of a folder of committed tables."""
+    """The audit of a folder of tables."""
     settings = ("device=cpu", f"paths.figures={tables}", *overrides)
     return make_audit(make_plan(load(settings)), settings)
 
 
-def counts(reduced: Audit, in_full: Audit) -> Iterator[str]:
+def recorded() -> dict[str, InFull]:
+    """The verdicts of scale paper, by claim."""
+    with IN_FULL.open(encoding="utf-8", newline="") as file:
+        return {row["claim"]: InFull(**row) for row in csv.DictReader(file)}
+
+
+def judged_in_full(tables: Path) -> dict[str, InFull]:
+    """The verdicts on the claims that a folder of tables of scale paper decides."""
+    audit, rules = audit_of(tables, "scale=paper"), current_rules()
+    drawn = {figure.id: figure for figure in audit.figures}
+    judged = {}
+    for claim in audit.claims:
+        if claim.verdict != "not run":
+            figure, met = drawn[claim.evidence], "; ".join(check.met_in_words for check in claim.checks)
+            commit = figure.provenance.commit.in_words if figure.provenance.commit else ""
+            judged[claim.id] = InFull(claim.id, claim.verdict, met, rules[claim.id], figure.sha256, commit)
+    return judged
+
+
+def current_rules() -> dict[str, str]:
+    """What each claim is judged by, as hashes."""
+    return {
+        f"{paper}/{name}": hashlib.sha256(claim.model_dump_json(include={"checks", "needs"}).encode()).hexdigest()[:16]
+        for paper, of_paper in load().claims.items()
+        for name, claim in of_paper.items()
+    }
+
+
+def record(verdicts: dict[str, InFull]) -> None:
+    """Record verdicts of scale paper, in the order of the claims."""
+    with IN_FULL.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(InFull)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(verdicts[claim]) for claim in current_rules() if claim in verdicts)
+
+
+def counts(reduced: Audit, in_full: dict[str, InFull]) -> Iterator[str]:
     """Two rows for each paper, one for each scale."""
     columns = [each for each in STANDINGS if each != FITTED or standings_of(reduced.claims)[FITTED]]
     yield f"| paper | scale | {' | '.join(columns)} |"
     yield "|---|---|" + "---|" * len(columns)
-    for papers in zip(reduced.papers, in_full.papers, strict=True):
-        title = papers[0].title
-        anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-        cited = f"{papers[0].short}; [{papers[0].cited}]({papers[0].link})"
-        names = f"[{title}](docs/verdicts.md#{anchor}) ({cited})", f"the same{_without(*papers)}"
-        for name, audit, paper in zip(names, (reduced, in_full), papers, strict=True):
-            standings = standings_of(paper.claims)
-            yield f"| {name} | {audit.scale} | {' | '.join(str(standings[each]) for each in columns)} |"
+    for paper in reduced.papers:
+        anchor = re.sub(r"[^\w -]", "", paper.title.lower()).replace(" ", "-")
+        cited = f"{paper.short}; [{paper.cited}]({paper.link})"
+        reduced_and_full = (
+            (f"[{paper.title}](docs/verdicts.md#{anchor}) ({cited})", reduced.scale, standings_of(paper.claims)),
+            (f"the same{_without(paper, in_full)}", "paper", _standings_in_full(paper, in_full)),
+        )
+        for name, scale, standings in reduced_and_full:
+            yield f"| {name} | {scale} | {' | '.join(str(standings[each]) for each in columns)} |"
 
 
-def _without(reduced: AuditedPaper, in_full: AuditedPaper) -> str:
-    """The figures that were drawn at the reduced scale alone, in words."""
-    drawn = {figure.id for figure in in_full.figures}
-    missing = [figure.id.split("/")[1] for figure in reduced.figures if figure.id not in drawn]
+def _standings_in_full(paper: AuditedPaper, in_full: dict[str, InFull]) -> dict[str, int]:
+    """How many claims of a paper count as what at scale paper."""
+    standings = Counter(_standing_in_full(claim, in_full) for claim in paper.claims)
+    return {standing: standings[standing] for standing in STANDINGS}
+
+
+def _standing_in_full(claim: JudgedClaim, in_full: dict[str, InFull]) -> str:
+    return standing_of(in_full[claim.id].verdict, claim.fitted) if claim.id in in_full else "not run"
+
+
+def _without(paper: AuditedPaper, in_full: dict[str, InFull]) -> str:
+    """The figures whose claims were judged at the reduced scale alone, in words."""
+    judged = (claim for claim in paper.claims if claim.verdict != "not run")
+    missing = sorted({claim.evidence.split("/")[1] for claim in judged if claim.id not in in_full})
     return f", without {', '.join(missing)}" if missing else ""
 
 
-def claims(reduced: Audit, in_full: Audit) -> Iterator[str]:
+def claims(reduced: Audit, in_full: dict[str, InFull]) -> Iterator[str]:
     """A section for each paper: the claims that were judged at either scale, then the others with the reason."""
-    for paper, full in zip(reduced.papers, in_full.papers, strict=True):
+    for paper in reduced.papers:
         yield from ("", f"## {paper.title}", "", f"{paper.short}; [{paper.cited}]({paper.link}).")
-        for audit, of_scale, without in ((reduced, paper, ""), (in_full, full, _without(paper, full))):
-            yield from _lines(f"At scale {audit.scale}{without}: {counts_in_words(standings_of(of_scale.claims))}.")
+        yield from _lines(f"At scale {reduced.scale}: {counts_in_words(standings_of(paper.claims))}.")
+        yield from _lines(
+            f"At scale paper{_without(paper, in_full)}: {counts_in_words(_standings_in_full(paper, in_full))}."
+        )
         yield ""
         reasons: dict[str, list[str]] = {}
-        for claim, claim_in_full in zip(paper.claims, full.claims, strict=True):
-            if claim.verdict == claim_in_full.verdict == "not run":
+        for claim in paper.claims:
+            if claim.verdict == "not run" and claim.id not in in_full:
                 reasons.setdefault(claim.why, []).append(f"`{claim.name}`")
             else:
-                yield from _item(_judged(claim, claim_in_full, in_full.scale))
+                yield from _item(_judged(claim, in_full))
         for reason, names in reasons.items():
             yield from _item(f"**not run** {', '.join(names)}: {reason}")
 
 
-def _judged(claim: JudgedClaim, in_full: JudgedClaim, full_scale: str) -> str:
+def _judged(claim: JudgedClaim, in_full: dict[str, InFull]) -> str:
     """One claim; its id links to findings.md where that explains it."""
     link = f"[`{claim.name}`](findings.md#{claim.name})" if claim.finding else f"`{claim.name}`"
-    verdicts = f"{_verdict(claim)}; at scale {full_scale} {_verdict(in_full)}"
+    met = "; ".join(check.met_in_words for check in claim.checks)
+    met_in_full = in_full[claim.id].met if claim.id in in_full else ""
+    verdicts = f"{_verdict(claim.standing, met)}; at scale paper "
+    verdicts += _verdict(_standing_in_full(claim, in_full), met_in_full)
     return f"{verdicts}: {claim.statement.replace('*', chr(92) + '*')} {link}"
 
 
-def _verdict(claim: JudgedClaim) -> str:
-    if claim.verdict == "not run":
-        return f"**{claim.standing}**"
-    return f"**{claim.standing}** ({'; '.join(check.met_in_words for check in claim.checks)})"
+def _verdict(standing: str, met: str) -> str:
+    return f"**{standing}**" if standing == "not run" else f"**{standing}** ({met})"
 
 
 def _item(text: str) -> list[str]:
@@ -107,7 +181,9 @@ def section_of(name: str) -> str:
 
 
 def main() -> None:
-    """Renew both files."""
+    """Renew both files, after recording the verdicts of given folders."""
+    for folder in sys.argv[1:]:
+        record(recorded() | judged_in_full(Path(folder)))
     for name, section in sections().items():
         text = (CHECKOUT / name).read_text(encoding="utf-8")
         (CHECKOUT / name).write_text(text.replace(section_of(name), section), encoding="utf-8")
