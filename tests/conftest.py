@@ -35,7 +35,8 @@ from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import read_job, write_job
 from resaudit.jobs.runner import run_job
 from resaudit.plan.composition import load
-from resaudit.plan.models import Config, Figure
+from resaudit.plan.figure import Figure
+from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, fetch_of
 from resaudit.runtime.limits import processors
 from tests import forked

@@ -20,18 +20,8 @@ from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.claim import Claim, Limit, Needs, Response
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import experiments_of
-from resaudit.plan.models import (
-    Assumption,
-    ColumnTolerance,
-    Config,
-    Figure,
-    Paper,
-    Paths,
-    Run,
-    Scale,
-    Variant,
-    Whitening,
-)
+from resaudit.plan.figure import Assumption, ColumnTolerance, Figure, Paper, Variant, Whitening
+from resaudit.plan.models import Config, Paths, Run, Scale
 from tests.conftest import CHECKOUT, run_command
 
 for package in ("sphinx", "myst_parser", "furo", "sphinx_click"):

@@ -28,8 +28,8 @@ from resaudit.figures.references import reference_file, references
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.tables import Drawn, drawn
 from resaudit.plan.composition import load
+from resaudit.plan.figure import ColumnTolerance, Figure
 from resaudit.plan.layout import Layout
-from resaudit.plan.models import ColumnTolerance, Figure
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import deviations, settings_of
 from tests.refusals import refused

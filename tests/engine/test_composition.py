@@ -20,7 +20,7 @@ from resaudit.plan.composition import (
     files_of_figures,
     load,
 )
-from resaudit.plan.models import Figure, Paper
+from resaudit.plan.figure import Figure, Paper
 from resaudit.plan.overrides import parsed
 from resaudit.plan.plan import make_plan
 from resaudit.plan.plans import Plans

@@ -18,7 +18,7 @@ from resaudit.data.fetch import Fetch
 from resaudit.data.moments import Moments
 from resaudit.data.whiten import Whiten
 from resaudit.plan.experiment import at
-from resaudit.plan.models import Figure
+from resaudit.plan.figure import Figure
 from residual.identity_matters import theorem21, theorem22
 from residual.identity_matters.linear import dominance as dominance_at
 from residual.identity_matters.linear import factorization

@@ -16,7 +16,7 @@ from resaudit.claims.verdicts import Judgement, judge
 from resaudit.data.fetch import Fetch
 from resaudit.figures.drawing import figure_module
 from resaudit.jobs.job import Execution, Work
-from resaudit.plan.models import Figure
+from resaudit.plan.figure import Figure
 from resaudit.plan.plan import plan_figure
 from residual.stable_scaling.jobs.at_initialisation import AtInitialisation
 from tests.conftest import assert_read_back, configured, smoke_figure

@@ -16,7 +16,7 @@ from resaudit.claims.verdicts import Judgement, judge
 from resaudit.claims.words import why
 from resaudit.figures.drawing import figure_module
 from resaudit.plan.composition import load
-from resaudit.plan.models import Figure
+from resaudit.plan.figure import Figure
 from resaudit.plan.plan import plan_figure
 from residual.images.jobs import TrainImages
 from residual.images.setting import AllConvolutional, PostActivation, PreActivation

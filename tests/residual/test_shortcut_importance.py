@@ -14,7 +14,7 @@ import pytest
 from resaudit.base.errors import ResauditError
 from resaudit.figures.drawing import figure_module
 from resaudit.jobs.job import Execution, Work
-from resaudit.plan.models import Figure
+from resaudit.plan.figure import Figure
 from residual.shortcut_importance.checks import TwoStages
 from residual.shortcut_importance.table1 import printed
 from residual.shortcut_importance.trajectories import FOLLOWED

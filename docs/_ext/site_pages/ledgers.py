@@ -11,7 +11,8 @@ from resaudit.plan.words import value_of
 from site_pages.links import plain
 
 if TYPE_CHECKING:
-    from resaudit.plan.models import Config, Figure
+    from resaudit.plan.figure import Figure
+    from resaudit.plan.models import Config
 
 
 @cache

@@ -16,7 +16,8 @@ from resaudit.data.dataset import CifarDataset, Dataset, IdxDataset, ImageFolder
 from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.claim import Claim
 from resaudit.plan.experiment import Experiment, experiments_of
-from resaudit.plan.models import Figure, Paths, Run, Scale, Whitening
+from resaudit.plan.figure import Figure, Whitening
+from resaudit.plan.models import Paths, Run, Scale
 from site_pages.ledgers import configuration
 from site_pages.links import CHECKOUT
 

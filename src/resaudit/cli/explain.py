@@ -18,9 +18,10 @@ from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.estimates import Estimates
+from resaudit.plan.figure import Figure
 from resaudit.plan.layout import Layout
 from resaudit.plan.left_out import left_out_in_words
-from resaudit.plan.models import Config, Figure
+from resaudit.plan.models import Config
 from resaudit.plan.overrides import in_hydra, key_of
 from resaudit.plan.plan import FigurePlan, Plan
 from resaudit.plan.words import deviations, value_of

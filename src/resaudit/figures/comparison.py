@@ -13,7 +13,7 @@ from resaudit.figures.references import references
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.sweeps import CONFIRMATION, STAGE, fresh, is_confirmed
 from resaudit.figures.tables import Drawn, drawn, errors_naming
-from resaudit.plan.models import Figure
+from resaudit.plan.figure import Figure
 from resaudit.plan.plan import Plan
 
 EPOCHS_IN_LARGE_REFERENCE = 60

@@ -21,7 +21,7 @@ from resaudit.figures.style import SMALLEST_POINTS, apply_style
 from resaudit.jobs.origin import imported_among
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import codes, cpu_platforms
-from resaudit.plan.models import Figure
+from resaudit.plan.figure import Figure
 from resaudit.plan.plan import FigurePlan, with_inputs
 from resaudit.plan.words import settings_in_words, settings_of
 

@@ -22,7 +22,8 @@ from resaudit.plan.consistency import (
     check_variants,
 )
 from resaudit.plan.experiment import experiments_of
-from resaudit.plan.models import LARGEST_SEED, OTHER_SEED, Assumption, Config, Figure, Run, Scale
+from resaudit.plan.figure import LARGEST_SEED, Assumption, Figure
+from resaudit.plan.models import OTHER_SEED, Config, Run, Scale
 from resaudit.plan.overrides import OF_FIGURES, Override, of_figure, parsed, set_in, with_full_keys
 from resaudit.plan.trees import Files, Tree, files_like, one_line_errors, resolved
 from resaudit.runtime.devices import settled

@@ -9,7 +9,8 @@ from resaudit.base.errors import ResauditError, suggestion
 from resaudit.base.models import shown
 from resaudit.plan.claim import Claim
 from resaudit.plan.experiment import experiments_of
-from resaudit.plan.models import CONTROLS, Config, Figure, Run
+from resaudit.plan.figure import Figure
+from resaudit.plan.models import CONTROLS, Config, Run
 from resaudit.plan.overrides import OF_FIGURES, Override, key_of
 from resaudit.plan.trees import Tree
 

@@ -13,7 +13,7 @@ from hydra.errors import HydraException
 from resaudit.base.commands import is_number
 from resaudit.base.errors import ResauditError, least_name, suggestion
 from resaudit.base.models import Model
-from resaudit.plan.models import Figure
+from resaudit.plan.figure import Figure
 from resaudit.plan.trees import Tree, merged
 
 GROUPS = ("dataset", "scale")

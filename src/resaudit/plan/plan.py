@@ -14,7 +14,8 @@ from resaudit.data.fetch import Fetch
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import Execution, Job
 from resaudit.plan.experiment import Coordinates, Data, NoData, in_words
-from resaudit.plan.models import Config, Figure, Run
+from resaudit.plan.figure import Figure
+from resaudit.plan.models import Config, Run
 from resaudit.runtime.devices import settled
 
 

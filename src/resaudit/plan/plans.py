@@ -7,7 +7,8 @@ from pathlib import Path
 from resaudit.base.errors import ResauditError
 from resaudit.jobs.job import Job
 from resaudit.plan.composition import files_in, load
-from resaudit.plan.models import CONTROLS, Config, Figure, Variant
+from resaudit.plan.figure import Figure, Variant
+from resaudit.plan.models import CONTROLS, Config
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
 from resaudit.plan.trees import Files
 

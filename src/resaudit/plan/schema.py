@@ -11,7 +11,8 @@ from resaudit.base.json_schema import Untitled
 from resaudit.base.models import meanings
 from resaudit.base.papers import KEY
 from resaudit.plan.composition import config_folder
-from resaudit.plan.models import Figure, Paths, Run, Whitening
+from resaudit.plan.figure import Figure, Whitening
+from resaudit.plan.models import Paths, Run
 from resaudit.plan.overrides import GROUPS
 from resaudit.plan.trees import Files, Tree
 

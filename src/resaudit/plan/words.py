@@ -9,7 +9,8 @@ from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_comma
 from resaudit.base.papers import outside_papers
 from resaudit.base.text import in_words
 from resaudit.data.dataset import Dataset
-from resaudit.plan.models import Assumption, Config, Figure
+from resaudit.plan.figure import Assumption, Figure
+from resaudit.plan.models import Config
 
 
 def deviations(figure: Figure, of_paper: Figure) -> list[str]:

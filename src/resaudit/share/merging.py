@@ -27,7 +27,7 @@ from resaudit.figures.drawing import imported_in_words, plot_of, read_csv, save_
 from resaudit.figures.tables import Drawn
 from resaudit.jobs.origin import by_archive
 from resaudit.jobs.provenance import provenance
-from resaudit.plan.models import Figure
+from resaudit.plan.figure import Figure
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
 from resaudit.plan.words import settings_of
 from resaudit.share.finished_runs import FinishedRun, read_run
