@@ -24,7 +24,7 @@ from resaudit.plan.plan import make_plan
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 REFERENCE = CHECKOUT / "figures" / "reference"
-IN_FULL = REFERENCE / "scale_paper" / "verdicts.csv"
+IN_FULL = REFERENCE / "verdicts_scale_paper.csv"
 _SECTION = re.compile(r"(?<=<!-- verdicts -->\n).*(?=<!-- /verdicts -->)", re.DOTALL)
 
 
