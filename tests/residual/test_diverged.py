@@ -1,4 +1,7 @@
-"""Oracle: the reference tables with every run diverged. Sees a figure that cannot be drawn where nothing is finite."""
+"""Oracle: the reference tables with diverged runs. Sees a figure that cannot be drawn where nothing is finite.
+
+It also sees a curve without a name where one run has diverged.
+"""
 
 import numpy as np
 import pandas as pd
@@ -35,3 +38,19 @@ def test_a_figure_of_which_every_run_diverged_is_drawn(paper: str, name: str, fi
     apply_style()
     with np.errstate(all="ignore"):
         lay_out(figure_module(f"{paper}/{name.split('-')[0]}").plot(diverged(table, first)))
+
+
+def test_a_curve_that_ends_where_one_run_diverges_has_its_name_there() -> None:
+    table = read_csv(CHECKOUT / "figures" / "reference" / FIRST / "fig03.csv")
+    one = (table["depth"] == 16) & (table["run"] == table.loc[table["shown"], "run"].max()) & (table["epoch"] > 20)
+    apply_style()
+    with np.errstate(all="ignore"):
+        figure = figure_module(f"{FIRST}/fig03").plot(
+            table.assign(mean_frobenius_norm=table["mean_frobenius_norm"].mask(one, np.inf))
+        )
+    named = {text.get_text(): text.xy for text in figure.axes[0].texts}
+    assert set(named) == {f"depth {depth}" for depth in (4, 8, 16, 32, 64, 96)}
+    (curve,) = (line for line in figure.axes[0].lines if line.get_label() == "16")
+    points = np.column_stack(curve.get_data())
+    assert named["depth 16"] == tuple(points[points[:, 0] <= 20][-1])
+    assert np.isfinite(named["depth 16"]).all()

@@ -59,19 +59,22 @@ def annotate(axes: Axes, text: str, at: tuple[Any, Any], shift: tuple[float, flo
     axes.annotate(text, at, xytext=shift, textcoords="offset points", **{"fontsize": 7} | how)
 
 
-def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
-    """Names at the right ends of curves, moved apart where they would overlap; after the limits are set.
+def label_ends(axes: Axes, ends: Sequence[tuple[tuple[float, float], str, Any]]) -> None:
+    """Names at the ends of curves, moved apart at the right edge where they would overlap; after the limits are set.
 
     Args:
-        axes: the panel, with its final y limits.
-        ends: each curve's last y, name and colour.
+        axes: the panel, with its final limits.
+        ends: each curve's last point, name and colour; a curve without a point, whose last is NaN, gets no name.
     """
+    edge = axes.get_xlim()[1]
     to_share = axes.transData + axes.transAxes.inverted()
-    heights = [float(to_share.transform((axes.get_xlim()[1], y))[1]) for y, _, _ in ends]
     place = -np.inf
-    for k in np.argsort(heights):
-        place = max(heights[k], place + 0.075)
-        annotate(axes, ends[k][1], (1.0, place), (3, 0), xycoords="axes fraction", color=ends[k][2], va="center")
+    for (x, y), name, colour in sorted((end for end in ends if np.isfinite(end[0][1])), key=lambda end: end[0][1]):
+        if x < edge:
+            annotate(axes, name, (x, y), (3, 0), color=colour, va="center")
+        else:
+            place = max(float(to_share.transform((edge, y))[1]), place + 0.075)
+            annotate(axes, name, (1.0, place), (3, 0), xycoords="axes fraction", color=colour, va="center")
 
 
 def print_rows(
@@ -131,8 +134,10 @@ def plot_band(axes: Axes, middle: "pd.Series", low: Any, high: Any, alpha: float
     axes.fill_between(middle.index, low, high, color=look["color"], alpha=alpha, linewidth=0)
 
 
-def plot_mean(axes: Axes, rows: "pd.DataFrame", x: str, column: str, alpha: float = 0.2, **look: Any) -> float:
-    """Plot a column's mean over runs as a curve, one standard deviation shaded.
+def plot_mean(
+    axes: Axes, rows: "pd.DataFrame", x: str, column: str, alpha: float = 0.2, **look: Any
+) -> tuple[float, float]:
+    """Plot a column's mean over runs as a curve, one standard deviation shaded; it ends where a run diverges.
 
     Args:
         axes: the panel.
@@ -143,12 +148,13 @@ def plot_mean(axes: Axes, rows: "pd.DataFrame", x: str, column: str, alpha: floa
         look: the curve's look, with its colour.
 
     Returns:
-        The mean at the last x.
+        The curve's last point, as x and mean; NaN if all runs diverge at once.
     """
     by_x = rows.groupby(x)[column]
     mean, deviation = by_x.mean(), by_x.std(ddof=1).fillna(0.0)
     plot_band(axes, mean, mean - deviation, mean + deviation, alpha, **look)
-    return float(mean.iloc[-1])
+    finite = mean[np.isfinite(mean)]
+    return (float(finite.index[-1]), float(finite.iloc[-1])) if len(finite) else (np.nan, np.nan)
 
 
 def plot_runs(axes: Axes, x: "pd.Series", y: "pd.Series", look: dict[str, Any], least: float | None = None) -> None:

@@ -42,7 +42,7 @@ def plot(table: pd.DataFrame) -> Figure:
     depth_axis(axes, sorted(real.loc[real["expected"].isna(), "depth"].unique()))
     axes.set_yscale("log")
     axes.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,\ldots$ of the Hessian at zero")
-    label_ends(axes, ends)
+    label_ends(axes, [((axes.get_xlim()[1], y), name, colour) for y, name, colour in ends])
     if len(ends) == len(LEAST):
         (above, _, _), (below, _, _) = ends
         annotate(axes, f"× {above / below:.0f}", (axes.get_xlim()[1], np.sqrt(above * below)), ha="right")
