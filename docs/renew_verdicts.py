@@ -1,13 +1,12 @@
 """Write the verdicts in README.md and docs/verdicts.md anew: ``python docs/renew_verdicts.py [FIGURES …]``.
 
-Those of scale laptop are the audit of the committed tables. Those of scale paper are recorded in IN_FULL, since most
-tables of that scale are too large to commit; given a folder of figures drawn at that scale, the claims that these
-decide are recorded anew. README has the counts, docs/verdicts.md all. ``tests/engine/test_readme.py`` fails where they
-are stale.
+Those of scale laptop are the audit of the committed tables. Those of scale paper are recorded in RECORDED, since some
+tables of that scale are too large to commit; the claims that folders of figures drawn at that scale decide, and then
+the committed tables, are recorded anew. README has the counts, docs/verdicts.md all. ``tests/engine/test_readme.py``
+fails where they are stale.
 """
 
 import csv
-import hashlib
 import re
 import sys
 from collections import Counter
@@ -21,10 +20,12 @@ from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, counts_i
 from resaudit.audit.models import Audit, AuditedPaper
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
+from resaudit.plan.words import judgement_sha256
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 REFERENCE = CHECKOUT / "figures" / "reference"
-IN_FULL = REFERENCE / "verdicts_scale_paper.csv"
+IN_FULL = REFERENCE / "scale_paper"
+RECORDED = REFERENCE / "verdicts_scale_paper.csv"
 _SECTION = re.compile(r"(?<=<!-- verdicts -->\n).*(?=<!-- /verdicts -->)", re.DOTALL)
 
 
@@ -38,7 +39,7 @@ class InFull:
     met: str
     """How many comparisons of each check meet the threshold, in words."""
     rule: str
-    """SHA-256 of the checks and needs that judged, its beginning: if they change, the claim must be judged again."""
+    """SHA-256 of what its verdict is computed from; if that changes, the claim must be judged again."""
     table: str
     """SHA-256 of the judged table."""
     commit: str
@@ -62,7 +63,7 @@ def audit_of(tables: Path, *overrides: str) -> Audit:
 
 def recorded() -> dict[str, InFull]:
     """The verdicts of scale paper, by claim."""
-    with IN_FULL.open(encoding="utf-8", newline="") as file:
+    with RECORDED.open(encoding="utf-8", newline="") as file:
         return {row["claim"]: InFull(**row) for row in csv.DictReader(file)}
 
 
@@ -73,24 +74,25 @@ def judged_in_full(tables: Path) -> dict[str, InFull]:
     judged = {}
     for claim in audit.claims:
         if claim.verdict != "not run":
-            figure, met = drawn[claim.evidence], "; ".join(check.met_in_words for check in claim.checks)
+            figure = drawn[claim.evidence]
             commit = figure.provenance.commit.in_words if figure.provenance.commit else ""
-            judged[claim.id] = InFull(claim.id, claim.verdict, met, rules[claim.id], figure.sha256, commit)
+            judged[claim.id] = InFull(claim.id, claim.verdict, _met(claim), rules[claim.id], figure.sha256, commit)
     return judged
 
 
 def current_rules() -> dict[str, str]:
-    """What each claim is judged by, as hashes."""
+    """What each claim's verdict is computed from, as hashes."""
+    config = load()
     return {
-        f"{paper}/{name}": hashlib.sha256(claim.model_dump_json(include={"checks", "needs"}).encode()).hexdigest()[:16]
-        for paper, of_paper in load().claims.items()
-        for name, claim in of_paper.items()
+        f"{paper}/{name}": judgement_sha256(config, paper, name)
+        for paper, of_paper in config.claims.items()
+        for name in of_paper
     }
 
 
 def record(verdicts: dict[str, InFull]) -> None:
     """Record verdicts of scale paper, in the order of the claims."""
-    with IN_FULL.open("w", encoding="utf-8", newline="") as file:
+    with RECORDED.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(InFull)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(verdicts[claim]) for claim in current_rules() if claim in verdicts)
@@ -151,11 +153,14 @@ def claims(reduced: Audit, in_full: dict[str, InFull]) -> Iterator[str]:
 def _judged(claim: JudgedClaim, in_full: dict[str, InFull]) -> str:
     """One claim; its id links to findings.md where that explains it."""
     link = f"[`{claim.name}`](findings.md#{claim.name})" if claim.finding else f"`{claim.name}`"
-    met = "; ".join(check.met_in_words for check in claim.checks)
     met_in_full = in_full[claim.id].met if claim.id in in_full else ""
-    verdicts = f"{_verdict(claim.standing, met)}; at scale paper "
+    verdicts = f"{_verdict(claim.standing, _met(claim))}; at scale paper "
     verdicts += _verdict(_standing_in_full(claim, in_full), met_in_full)
     return f"{verdicts}: {claim.statement.replace('*', chr(92) + '*')} {link}"
+
+
+def _met(claim: JudgedClaim) -> str:
+    return "; ".join(check.met_in_words for check in claim.checks)
 
 
 def _verdict(standing: str, met: str) -> str:
@@ -181,9 +186,9 @@ def section_of(name: str) -> str:
 
 
 def main() -> None:
-    """Renew both files, after recording the verdicts of given folders."""
-    for folder in sys.argv[1:]:
-        record(recorded() | judged_in_full(Path(folder)))
+    """Renew both files, after recording what the given folders and the committed tables decide."""
+    for folder in (*map(Path, sys.argv[1:]), IN_FULL):
+        record(recorded() | judged_in_full(folder))
     for name, section in sections().items():
         text = (CHECKOUT / name).read_text(encoding="utf-8")
         (CHECKOUT / name).write_text(text.replace(section_of(name), section), encoding="utf-8")

@@ -15,7 +15,7 @@ def test_the_verdicts_are_those_of_the_reference_tables() -> None:
 
 def test_the_recorded_verdicts_of_scale_paper_are_those_of_the_tables_small_enough_to_commit() -> None:
     """To record them: ``python docs/renew_verdicts.py FIGURES``."""
-    recorded, judged = RENEW["recorded"](), RENEW["judged_in_full"](RENEW["REFERENCE"] / "scale_paper")
+    recorded, judged = RENEW["recorded"](), RENEW["judged_in_full"](RENEW["IN_FULL"])
     assert len(judged) > 9
     assert recorded | judged == recorded
 
