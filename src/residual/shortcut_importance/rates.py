@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from resaudit.claims.intervals import share_interval
 from resaudit.figures.style import BLUE, DASH_DOTTED, DASHED, GREEN, RED
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -20,11 +21,8 @@ def exact_interval(successes: pd.Series, runs: pd.Series, level: float = 0.95) -
     >>> exact_interval(pd.Series([0, 5, np.nan]), pd.Series([10, 10, 10])).round(3).tolist()
     [[0.0, 0.308], [0.187, 0.813], [nan, nan]]
     """
-    # Half a second to load, which figures without rates need not wait for.
-    from scipy.stats import binomtest
-
     counts = zip(successes, runs, strict=True)
-    exact = [binomtest(int(k), int(n)).proportion_ci(level, "exact") if k == k else (np.nan,) * 2 for k, n in counts]
+    exact = [share_interval(((k, int(n)),), level) if k == k else (np.nan, np.nan) for k, n in counts]
     return np.array(exact)
 
 
