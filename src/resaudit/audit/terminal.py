@@ -2,7 +2,7 @@
 
 import shlex
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -41,46 +41,72 @@ def run_audit(
     }
     claim_id = None if name is None else one_named("claim", name, list(evidence))
     audit = make_audit(plan, overrides, only=None if claim_id is None else {evidence[claim_id]}, refuse_others=False)
-    if claim_id is not None:
-        chosen = [claim for claim in audit.claims if claim.id == claim_id]
-    else:
-        # Figures chosen with figures=[…] choose their claims.
-        chosen = [claim for claim in audit.claims if not plan.config.figures or claim.evidence in plan.figures]
-    if not chosen:
-        raise ResauditError(
-            "missing-claim",
-            "no claim is checked against {figures}; figures with claims: {allowed}",
-            figures=list(plan.figures),
-            allowed=list(dict.fromkeys(evidence.values())),
-        )
+    chosen = _chosen(plan, audit, claim_id)
     figures = {claim.evidence for claim in chosen}
-    layout = Layout(plan.config.paths)
-    not_drawn = [figure.id for paper in audit.papers for figure in paper.not_drawn if figure.id in figures]
-    of_other_settings = [figure for figure in not_drawn if layout.figure(figure, "csv").is_file()]
-    if of_other_settings and not any(figure.id in figures for figure in audit.figures):
-        drawn(make_plan(plan.config.with_every_figure()), of_other_settings[0])  # raises what is wrong with it
-    names = _least_names(audit)
-    set_here = [(names[claim.id], text) for claim in audit.claims for text in claim.settings_of_run]
-    if set_here:
-        say(f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:")
-        for short, text in set_here:
-            say(textwrap.fill(f"{short}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
-    for figure in audit.figures:
-        if figure.id in figures and figure.mixed_code:
-            say(f"mixed code: {figure.id}: {figure.mixed_code} were made by different code; {figure.command}")
+    of_other_settings = _of_other_settings(plan, audit, figures)
+    for line in (*_set_for_run(audit), *_mixed_code(audit, figures)):
+        say(line)
     for line in verdict_table(audit, chosen) if claim_id is None else in_full(plan.config, audit, chosen[0], overrides):
         say(line)
     if of_other_settings:
         command = f"{command_for(of_other_settings, overrides, as_words())} -R show"
         say(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for: {command}")
         say("a figure of another scale counts as it is with FIGURE.scale=SCALE")
-    others = [claim.id for claim in chosen if claim.standing != "supported"]
-    if strict and others:
+    if strict:
+        _refuse_unsupported(chosen)
+
+
+def _chosen(plan: Plan, audit: Audit, claim_id: str | None) -> list[JudgedClaim]:
+    """The claim of that id, or those that the chosen figures decide; raises ResauditError if there is none."""
+    if claim_id is not None:
+        return [claim for claim in audit.claims if claim.id == claim_id]
+    chosen = [claim for claim in audit.claims if not plan.config.figures or claim.evidence in plan.figures]
+    if not chosen:
+        raise ResauditError(
+            "missing-claim",
+            "no claim is checked against {figures}; figures with claims: {allowed}",
+            figures=list(plan.figures),
+            allowed=list(dict.fromkeys(claim.evidence for claim in audit.claims)),
+        )
+    return chosen
+
+
+def _of_other_settings(plan: Plan, audit: Audit, figures: Collection[str]) -> list[str]:
+    """Figures that were drawn with other settings than the plan's; raises ResauditError if no others were drawn."""
+    layout = Layout(plan.config.paths)
+    not_drawn = [figure.id for paper in audit.papers for figure in paper.not_drawn if figure.id in figures]
+    others = [figure for figure in not_drawn if layout.figure(figure, "csv").is_file()]
+    if others and not any(figure.id in figures for figure in audit.figures):
+        drawn(make_plan(plan.config.with_every_figure()), others[0])  # raises what is wrong with it
+    return others
+
+
+def _set_for_run(audit: Audit) -> Iterator[str]:
+    """What this run sets of the claims."""
+    names = _least_names(audit)
+    set_here = [(names[claim.id], text) for claim in audit.claims for text in claim.settings_of_run]
+    if set_here:
+        yield f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:"
+    for short, text in set_here:
+        yield textwrap.fill(f"{short}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        ")
+
+
+def _mixed_code(audit: Audit, figures: Collection[str]) -> Iterator[str]:
+    """Which of the figures were made by different code."""
+    for figure in audit.figures:
+        if figure.id in figures and figure.mixed_code:
+            yield f"mixed code: {figure.id}: {figure.mixed_code} were made by different code; {figure.command}"
+
+
+def _refuse_unsupported(claims: Sequence[JudgedClaim]) -> None:
+    """Raise ResauditError if a claim is not supported."""
+    others = [claim.id for claim in claims if claim.standing != "supported"]
+    if others:
         raise ResauditError(
             "unsupported-claim",
             "{count} of {total} claims are not supported: {claims}",
             count=len(others),
-            total=len(chosen),
+            total=len(claims),
             claims=others,
         )
 

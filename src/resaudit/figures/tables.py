@@ -144,28 +144,7 @@ def _check_settings(csv: Path, about: dict[str, Any], plan: Plan, name: str) -> 
     """Check that a table has the settings of the plan; if not, say how to get either."""
     figure = plan.figures[name].figure
     stored, values = about["values"], settings_of(figure)
-    shown, asked = _shared(about["scale"], stored), _shared(figure.scale, values)
-    if shown != asked:
-        # An override names a data set, a table's settings have its title; what is read otherwise has no name.
-        names = {dataset.title: name for name, dataset in datasets(config_folder()).items()}
-        titles = [shared.pop("dataset", "") for shared in (shown, asked)]
-        if all(title in names for title in titles):
-            shown["dataset"], asked["dataset"] = (names[title] for title in titles)
-    if shown != asked:
-        differing = [key for key in asked if shown.get(key) != asked[key]]
-        present, expected = ([f"{key}={shared.get(key)}" for key in differing] for shared in (shown, asked))
-        in_overrides = key_of(name, list(files_of_figures(config_folder())))
-        raise OtherSettings(
-            "other-settings",
-            "{path} shows {shown}, asked for is {asked}; add {add} for what is there (of this figure alone: {own}), or "
-            "show what is asked for: {command}",
-            path=csv,
-            shown=" ".join(present),
-            asked=" ".join(expected),
-            add=shlex.join(present),
-            own=shlex.join(f"{in_overrides}.{setting}" for setting in present),
-            command=snakemake_command({**asked, "figures": [name], "overrides": as_words()}, "-R", "show"),
-        )
+    _check_shared(csv, name, _shared(about["scale"], stored), _shared(figure.scale, values))
     for key, value in values.items():
         if stored.get(key) != value:
             raise OtherSettings(
@@ -183,6 +162,32 @@ def _check_settings(csv: Path, about: dict[str, Any], plan: Plan, name: str) -> 
             "{path} was drawn from other jobs than those asked for; give the overrides that it was drawn with, or run "
             "snakemake with those given now",
             path=csv,
+        )
+
+
+def _check_shared(csv: Path, name: str, shown: dict[str, str], asked: dict[str, str]) -> None:
+    """Check that a table has the scale, seed and data set of the plan."""
+    if shown == asked:
+        return
+    # An override names a data set, a table's settings have its title; what is read otherwise has no name.
+    names = {dataset.title: key for key, dataset in datasets(config_folder()).items()}
+    titles = [shared.pop("dataset", "") for shared in (shown, asked)]
+    if all(title in names for title in titles):
+        shown["dataset"], asked["dataset"] = (names[title] for title in titles)
+    if shown != asked:
+        differing = [key for key in asked if shown.get(key) != asked[key]]
+        present, expected = ([f"{key}={shared.get(key)}" for key in differing] for shared in (shown, asked))
+        in_overrides = key_of(name, list(files_of_figures(config_folder())))
+        raise OtherSettings(
+            "other-settings",
+            "{path} shows {shown}, asked for is {asked}; add {add} for what is there (of this figure alone: {own}), or "
+            "show what is asked for: {command}",
+            path=csv,
+            shown=" ".join(present),
+            asked=" ".join(expected),
+            add=shlex.join(present),
+            own=shlex.join(f"{in_overrides}.{setting}" for setting in present),
+            command=snakemake_command({**asked, "figures": [name], "overrides": as_words()}, "-R", "show"),
         )
 
 

@@ -79,16 +79,27 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     _check_names(paths)
     files = {name: _read(path) for name, path in paths.items()}
     for figure in drawn:
-        digests = figure.get("drawings", {}) | {"csv": figure.get("sha256")}
-        for suffix, digest in digests.items():
-            name = f"figures/{figure['files'].get(suffix)}"
-            if name in files and digest and hashlib.sha256(files[name]).hexdigest() != digest:
-                raise ResauditError(
-                    "changed-figure",
-                    "{path} is not the file that the audit names; remove it and run again (snakemake --cores all)",
-                    path=layout.figures / figure["files"][suffix],
-                )
+        _check_figure(figure, files, layout)
     jobs = {key: read_provenance(layout.results / key) for key in keys}
+    origins = {key: origin for key in keys if (origin := origin_of(layout.results, key))}
+    return Contents(audit, files, _results(jobs, layout), jobs, origins)
+
+
+def _check_figure(figure: dict[str, Any], files: Mapping[str, bytes], layout: Layout) -> None:
+    """Check a figure's files by the digests that the audit has of them."""
+    digests = figure.get("drawings", {}) | {"csv": figure.get("sha256")}
+    for suffix, digest in digests.items():
+        name = f"figures/{figure['files'].get(suffix)}"
+        if name in files and digest and hashlib.sha256(files[name]).hexdigest() != digest:
+            raise ResauditError(
+                "changed-figure",
+                "{path} is not the file that the audit names; remove it and run again (snakemake --cores all)",
+                path=layout.figures / figure["files"][suffix],
+            )
+
+
+def _results(jobs: Mapping[str, JobProvenance], layout: Layout) -> dict[str, tuple[Path, str]]:
+    """Where each result is, with its digest, by its name in the archive; each is checked."""
     results = {
         f"results/{key}/{name}": (layout.results / key / name, digest)
         for key, job in jobs.items()
@@ -104,8 +115,7 @@ def gather(plan: Plan, checkout: Path) -> Contents:
                 path=path,
                 remedy=again(path.parent),
             )
-    origins = {key: origin for key in keys if (origin := origin_of(layout.results, key))}
-    return Contents(audit, files, results, jobs, origins)
+    return results
 
 
 def _check_settings(config: Config, audit: dict[str, Any]) -> None:

@@ -70,21 +70,7 @@ def describe(
     crate, audit = ROCrate(version="1.1"), contents.audit
     crate.metadata.extra_contexts.append(_TERMS)
     workflow = _add_workflow(crate, contents, commit)
-    digests = {name: (len(content), hashlib.sha256(content).hexdigest()) for name, content in contents.files.items()}
-    digests |= {name: (path.stat().st_size, digest) for name, (path, digest) in contents.results.items()}
-    for name, (size, sha256) in digests.items():
-        role = next(role for start, role in _ROLES.items() if name.startswith(start))
-        file = crate.get(name) or crate.add_file(dest_path=name, properties={"name": name, "description": role})
-        file["encodingFormat"] = _MEDIA_TYPES.get(PurePosixPath(name).suffix, "text/plain")
-        file["contentSize"], file["sha256"] = str(size), sha256
-    crate.get("README.md")["about"] = crate.root_dataset
-    for figure in figures_of(audit):
-        differs = "; ".join(figure["deviations"]) or "nothing"
-        remark = f" {figure['remark']}" if figure.get("remark") else ""
-        for suffix, path in figure["files"].items():
-            file = crate.get(f"figures/{path}")
-            file["name"] = f"{figure['id']}, {suffix.upper()}"
-            file["description"] = f"{figure['title']}. Differs from the full protocol in: {differs}.{remark}"
+    _describe_files(crate, contents)
     papers = [
         _add(crate, paper["link"], "ScholarlyArticle", name=paper["title"],
              description=f"{paper['short']}, {paper['cited']}")
@@ -95,13 +81,7 @@ def describe(
     licence = workflow["license"]
     _add(crate, licence, "CreativeWork", name=licence.rsplit("/", 1)[1], description="Licence of the workflow",
          url=licence)  # fmt: skip
-    counts = "; ".join(f"{paper['title']}: {counts_in_words(paper['counts'])}" for paper in audit["papers"])
-    root = {
-        "name": f"Audit of {', '.join(paper['title'] for paper in audit['papers'])} at scale {audit['scale']}",
-        "description": f"One run of resaudit: workflow, configuration, the plan, result and provenance of every job, "
-        f"tables, figures, and the verdict on every claim ({counts}). The workflow fetches the raw data.",
-        # The audit's, so that the same run gives the same crate.
-        "datePublished": audit["generated"],
+    root = _root(audit) | {
         "license": {"@id": licence},
         "author": workflow["creator"],
         "citation": papers,
@@ -120,6 +100,37 @@ def describe(
         for entity in metadata["@graph"]
     ]
     return metadata | {"@graph": graph}
+
+
+def _describe_files(crate: Any, contents: Contents) -> None:
+    """Each file with its role, type, size and digest; a figure's with its title and deviations too."""
+    digests = {name: (len(content), hashlib.sha256(content).hexdigest()) for name, content in contents.files.items()}
+    digests |= {name: (path.stat().st_size, digest) for name, (path, digest) in contents.results.items()}
+    for name, (size, sha256) in digests.items():
+        role = next(role for start, role in _ROLES.items() if name.startswith(start))
+        file = crate.get(name) or crate.add_file(dest_path=name, properties={"name": name, "description": role})
+        file["encodingFormat"] = _MEDIA_TYPES.get(PurePosixPath(name).suffix, "text/plain")
+        file["contentSize"], file["sha256"] = str(size), sha256
+    crate.get("README.md")["about"] = crate.root_dataset
+    for figure in figures_of(contents.audit):
+        differs = "; ".join(figure["deviations"]) or "nothing"
+        remark = f" {figure['remark']}" if figure.get("remark") else ""
+        for suffix, path in figure["files"].items():
+            file = crate.get(f"figures/{path}")
+            file["name"] = f"{figure['id']}, {suffix.upper()}"
+            file["description"] = f"{figure['title']}. Differs from the full protocol in: {differs}.{remark}"
+
+
+def _root(audit: dict[str, Any]) -> dict[str, Any]:
+    """What the crate is, and when."""
+    counts = "; ".join(f"{paper['title']}: {counts_in_words(paper['counts'])}" for paper in audit["papers"])
+    return {
+        "name": f"Audit of {', '.join(paper['title'] for paper in audit['papers'])} at scale {audit['scale']}",
+        "description": f"One run of resaudit: workflow, configuration, the plan, result and provenance of every job, "
+        f"tables, figures, and the verdict on every claim ({counts}). The workflow fetches the raw data.",
+        # The audit's, so that the same run gives the same crate.
+        "datePublished": audit["generated"],
+    }
 
 
 def named(by: str) -> dict[str, str]:

@@ -34,12 +34,29 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobPro
         raise ResauditError(
             "missing-results", "{path} has no results; allowed: an archive of resaudit crate", path=packed.path
         )
-    judged: dict[str, str] = {}
-    # An audit of another format says nothing about its tables.
+    judged = _judged(packed)
+    _check_planned(packed, plan, judged)
+    _check_tables(packed, judged)
+    provenances = {key: _checked_provenance(packed, plan.jobs[key]) for key in packed.jobs}
+    for key, provenance in provenances.items():
+        check_machine(plan.jobs[key], provenance, f"{packed.path}: results/{key}/provenance.json")
+        _check_inputs(packed, plan.jobs[key], provenances)
+    if not other_code:
+        _check_code(packed, plan, provenances)
+    return provenances
+
+
+def _judged(packed: Packed) -> dict[str, str]:
+    """The digest of each table that the archive's audit judged; none of an audit of another format."""
     with suppress(ResauditError):
         check_audit(packed.audit)
-        judged = {figure["id"]: figure["sha256"] for paper in packed.audit["papers"] for figure in paper["figures"]}
-    if unknown := sorted(packed.jobs.keys() - plan.jobs.keys()):
+        return {figure["id"]: figure["sha256"] for paper in packed.audit["papers"] for figure in paper["figures"]}
+    return {}
+
+
+def _check_planned(packed: Packed, plan: Plan, judged: Mapping[str, str]) -> None:
+    unknown = sorted(packed.jobs.keys() - plan.jobs.keys())
+    if unknown:
         is_known = judged.keys() <= plan.config.figure.keys()
         is_known = is_known and {key.split("/")[0] for key in unknown} <= {*computing_kinds()}
         raise ResauditError(
@@ -51,6 +68,9 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobPro
             remedy=_same_overrides(packed),
             papers="" if is_known else f", with {KEY}=FOLDER if it is of a paper from outside this repository",
         )
+
+
+def _check_tables(packed: Packed, judged: Mapping[str, str]) -> None:
     for figure, digest in judged.items():
         if packed.digests.get(f"figures/{figure}.csv") != digest:
             raise ResauditError(
@@ -59,12 +79,11 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobPro
                 path=packed.path,
                 figure=one_line(figure),
             )
-    provenances = {key: _checked_provenance(packed, plan.jobs[key]) for key in packed.jobs}
-    for key, provenance in provenances.items():
-        check_machine(plan.jobs[key], provenance, f"{packed.path}: results/{key}/provenance.json")
-        _check_inputs(packed, plan.jobs[key], provenances)
+
+
+def _check_code(packed: Packed, plan: Plan, provenances: Mapping[str, JobProvenance]) -> None:
     others = sorted(key for key, provenance in provenances.items() if provenance.code != code_of(plan.jobs[key]))
-    if others and not other_code:
+    if others:
         stated = packed.audit.get("provenance")
         commit = stated.get("commit") if isinstance(stated, dict) else None
         raise ResauditError(
@@ -76,7 +95,6 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobPro
             first=others[0],
             commit=shown(commit.get("id") if isinstance(commit, dict) else None)[1:13],
         )
-    return provenances
 
 
 def _same_overrides(packed: Packed) -> str:

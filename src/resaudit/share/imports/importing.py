@@ -74,12 +74,10 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         moved = [key for key, decision in decisions.items() if decision in (Decision.NEW, Decision.REPLACED)]
         kept = sorted(key for key, decision in decisions.items() if decision is Decision.KEPT)
         _move_in(moved, packed, provenances, plan, results, digest)
-    before = None
-    with suppress(ResauditError):
-        before = next((record for record in imports(results) if record.archive == digest), None)
+    before, audit = _record_before(results, digest), Path(config.paths.figures) / "audit.json"
     chosen = with_inputs(job for name in config.chosen_figures() for job in plan.figures[name].jobs.values())
-    audit, by = Path(config.paths.figures) / "audit.json", set(packed.agents.values())
     is_compared = before is not None and not moved and audit.is_file()
+    by = set(packed.agents.values())
     record = Import(
         archive=digest,
         name=archive.name,
@@ -91,23 +89,36 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         differences=list(differences(packed.audit, audit)) if is_compared else [],
     )
     write_json(results / "imports" / f"{digest}.json", record.model_dump(mode="json"))
-    by_whom = f", run by {record.by} as it says" if record.by else ""
-    say(f"{record.name} (SHA-256 {digest[:12]}…{by_whom}): {len(record.jobs)} results are imported")
-    if kept:
-        differing = [key for key in kept if not _is_equal(results / key, provenances[key])]
-        say(f"{len(kept)} were here and are kept: {len(kept) - len(differing)} equal, {len(differing)} different")
-        for key in differing:
-            say(f"  differs, yours is kept: {key}")
-    if record.missing:
-        say(f"{len(record.missing)} planned jobs are not in it and will be computed, as {record.missing[0]}")
-    for line in record.differences:
-        say(f"  {line}")
+    differing = [key for key in kept if not _is_equal(results / key, provenances[key])]
+    for line in _in_words(record, differing):
+        say(line)
     if not is_compared:
         draw = snakemake_command({"overrides": [*as_words(), *overrides]})
         say(f"next: {draw} draws and judges; then this import once more compares their verdicts")
     elif not record.differences:
         say("no verdict and no table of it differs from those in figures/, as far as both have them")
     return record
+
+
+def _record_before(results: Path, digest: str) -> Import | None:
+    """The record of an earlier import of the archive; none if it cannot be read."""
+    with suppress(ResauditError):
+        return next((record for record in imports(results) if record.archive == digest), None)
+    return None
+
+
+def _in_words(record: Import, differing: Collection[str]) -> Iterator[str]:
+    """What an import did; of the results that were here, some differ from the archive's."""
+    by_whom = f", run by {record.by} as it says" if record.by else ""
+    yield f"{record.name} (SHA-256 {record.archive[:12]}…{by_whom}): {len(record.jobs)} results are imported"
+    if record.kept:
+        equal = len(record.kept) - len(differing)
+        yield f"{len(record.kept)} were here and are kept: {equal} equal, {len(differing)} different"
+    for key in differing:
+        yield f"  differs, yours is kept: {key}"
+    if record.missing:
+        yield f"{len(record.missing)} planned jobs are not in it and will be computed, as {record.missing[0]}"
+    yield from (f"  {line}" for line in record.differences)
 
 
 def _decided(job: Job, results: Path, archive: str, provenance: JobProvenance) -> Decision:
