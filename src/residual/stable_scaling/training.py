@@ -1,11 +1,13 @@
 """Training against depth: loss curves, final losses, steps to a loss, best learning rates."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from resaudit.figures.rates import BestRate
 from resaudit.figures.style import (
     BLACK,
     DOTTED,
@@ -53,26 +55,11 @@ def plot(table: pd.DataFrame) -> Figure:
         if is_confirmed(ends):
             screen = chose[chose["network"] == network]
             plot_screened(finals, screen["depth"] * aside, screen["loss"].clip(upper=LARGEST_DRAWN), look["color"])
-        of_network = measured[measured["network"] == network]
-        chosen = {
-            depth: one_rate[0] if network == SHOWN and one_rate else best[network, depth].shown
-            for depth in of_network["depth"].unique()
-        }
-        rate = of_network["depth"].map(chosen)
-        at_rate = of_network[of_network["learning_rate"] == rate.astype(float)]
-        groups = at_rate.groupby("depth", sort=False)
-        reached = [(int(str(depth)), count) for depth, rows in groups for count in steps_to_target(rows)]
-        needed = pd.Series([count for _, count in reached], index=[depth for depth, _ in reached], dtype=float)
-        plot_runs(steps, needed.index * aside, needed, look)
-        for depth in chosen:
-            choice = best[network, depth]
-            if choice.shown is not None:
-                tied = [choice.tied[0], choice.tied[-1]]
-                rates.plot([depth * aside] * 2, tied, color=look["color"], linewidth=0.8, alpha=0.6)
-                face = "white" if choice.at_edge else look["color"]
-                rates.plot(depth * aside, choice.shown, **look | {"linestyle": "none", "markerfacecolor": face})
-        points = [(depth * aside, best[network, depth].shown) for depth in chosen if best[network, depth].shown]
-        rates.plot(*zip(*points, strict=True), **look | {"marker": ""})
+        rows = measured[measured["network"] == network]
+        choices = {depth: best[network, depth] for depth in rows["depth"].unique()}
+        one = one_rate[0] if network == SHOWN and one_rate else None
+        _plot_steps(steps, rows, {depth: one or choice.shown for depth, choice in choices.items()}, look, aside)
+        _plot_rates(rates, choices, look, aside)
     for axes in (finals, steps, rates):
         depths_axis(axes, sorted(table["depth"].unique()))
         axes.set_yscale("log")
@@ -98,6 +85,30 @@ def _plot_curves(axes: Axes, rows: pd.DataFrame) -> None:
     if len(rows):
         axes.set_title(f"one rate, {rows['learning_rate'].iloc[0]:g} $d/m$")
     axes.legend(ncols=2)
+
+
+def _plot_steps(
+    axes: Axes, rows: pd.DataFrame, rates: Mapping[int, float | None], look: dict[str, Any], aside: float
+) -> None:
+    """Each run's steps to the target at a rate for each depth."""
+    at_rate = rows[rows["learning_rate"] == rows["depth"].map(rates).astype(float)]
+    groups = at_rate.groupby("depth", sort=False)
+    reached = [(float(str(depth)), count) for depth, group in groups for count in steps_to_target(group)]
+    table = pd.DataFrame(reached, columns=["depth", "steps"], dtype=float)
+    plot_runs(axes, table["depth"] * aside, table["steps"], look)
+
+
+def _plot_rates(axes: Axes, choices: Mapping[int, BestRate], look: dict[str, Any], aside: float) -> None:
+    """The best rate of each depth that has one, with those tied; hollow at the edge of the grid."""
+    shown = {}
+    for depth, choice in choices.items():
+        if choice.shown is not None:
+            shown[depth * aside] = choice.shown
+            tied = [choice.tied[0], choice.tied[-1]]
+            axes.plot([depth * aside] * 2, tied, color=look["color"], linewidth=0.8, alpha=0.6)
+            face = "white" if choice.at_edge else look["color"]
+            axes.plot(depth * aside, choice.shown, **look | {"linestyle": "none", "markerfacecolor": face})
+    axes.plot([*shown], [*shown.values()], **look | {"marker": ""})
 
 
 def _loss_axis(axes: Axes, side: Literal["left", "right"], ticks: tuple[float, ...]) -> None:
