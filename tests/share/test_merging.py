@@ -88,6 +88,16 @@ def test_runs_of_other_seeds_are_pooled_in_any_order(tmp_path: Path) -> None:
     assert "seeds 1, 2" in (tmp_path / "ab" / f"{FIG04}.svg").read_text(encoding="utf-8")
 
 
+def test_settings_name_the_runs_of_every_seed(tmp_path: Path) -> None:
+    table = expected(FIG04)
+    a = run_in(tmp_path / "a", fig04=table)
+    b = run_in(tmp_path / "b", "seed=2", "protocol.runs=1", fig04=table[table["run"] == 0])
+    merged(tmp_path / "ab", a, b)
+    audit = json.loads((tmp_path / "ab" / "audit.json").read_text(encoding="utf-8"))
+    settings = audit["papers"][0]["figures"][0]["settings"]
+    assert (settings["seed"], settings["runs"]) == ("1, 2", f"{RUNS}, 1")
+
+
 def test_the_same_run_counts_once_and_fewer_runs_of_it_add_nothing(tmp_path: Path) -> None:
     table = expected(FIG04)
     whole = run_in(tmp_path / "whole", fig04=table)

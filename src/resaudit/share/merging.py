@@ -44,14 +44,12 @@ class Merged:
 
     Attributes:
         table: the table.
-        sources: the runs whose rows it has; the first one's settings hold for it.
-        seeds: their seeds.
+        sources: the runs whose rows it has, by seed; of one seed, the run with the most rows first.
         words: what was done, for people.
     """
 
     table: pd.DataFrame
     sources: list[FinishedRun]
-    seeds: list[int]
     words: str
 
 
@@ -159,15 +157,15 @@ def merge_figure(figure: Figure, runs: Sequence[FinishedRun]) -> Merged:
     (least, first), *others = tables.items()
     where = f"of {', '.join(_told_apart([run.place.resolve() for run in ordered]))}"
     if not others:
-        return Merged(first, ordered, [least], f"seed {least}, {len(first)} rows {where}")
+        return Merged(first, ordered, f"seed {least}, {len(first)} rows {where}")
     number = next((key for key in NUMBERED if key in figure.keys), "")
     pooled = _numbered_on(list(tables.values()), number) if number else first
     obstacle = _obstacle(figure, list(tables.values()), pooled) if number else "its rows are of no single run"
     if obstacle:
         alone = by_seed[least]
-        return Merged(first, alone, [least], f"seed {least} alone, since {obstacle}")
+        return Merged(first, alone, f"seed {least} alone, since {obstacle}")
     runs_in_words = f"{pooled[number].nunique()} {number}s of seeds {', '.join(map(str, tables))}"
-    return Merged(pooled, ordered, list(tables), f"{runs_in_words} {where}")
+    return Merged(pooled, ordered, f"{runs_in_words} {where}")
 
 
 def _told_apart(places: Sequence[Path]) -> list[str]:
@@ -251,7 +249,7 @@ def _draw(merged: Merged, part: FigurePlan, folder: Path) -> Drawn:
     drawings = save_drawing(plot_of(part, table), folder, name, part.figure.title, part.figure.full_caption, words)
     changed: dict[str, Any] = {
         "note": note,
-        "settings": first.about["settings"] | {"seed": ", ".join(map(str, merged.seeds))},
+        "settings": _settings([run.tables[name].about for run in merged.sources]),
         "merged": [{"sha256": run.tables[name].sha256, "archive": run.archive} for run in merged.sources],
         "sha256": sha256_of(csv),
         "drawings": drawings,
@@ -260,6 +258,15 @@ def _draw(merged: Merged, part: FigurePlan, folder: Path) -> Drawn:
     }
     write_json(csv.with_suffix(".json"), first.about | changed)
     return Drawn(name, table, changed["sha256"], first.about | changed)
+
+
+def _settings(records: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Settings in words: those of the first run, with every seed, and the numbers of runs of each seed's first run."""
+    of_seed: dict[int, dict[str, str]] = {}
+    for record in records:
+        of_seed.setdefault(record["values"]["seed"], record["settings"])
+    first, *_ = each = list(of_seed.values())
+    return first | {key: ", ".join(dict.fromkeys(one[key] for one in each if key in one)) for key in POOLED & {*first}}
 
 
 def _codes(merged: Merged, name: str) -> dict[str, dict[str, int]]:
