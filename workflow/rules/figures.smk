@@ -47,4 +47,6 @@ rule show:
     shell:
         # Only a drawing that prints a table comes with a .tex, which for that reason is no output.
         "(rm -f {params.shown:q}.tex; for suffix in {SUFFIXES} $([ ! -e {params.drawn:q}.tex ] || echo tex); "
-        "do cp {params.drawn:q}.$suffix {params.shown:q}.$suffix; done) 2> {log:q}"
+        # What a full disk cuts short must not stay, whether or not Snakemake gets to remove it.
+        "do cp {params.drawn:q}.$suffix {params.shown:q}.$suffix || {{ rm -f {params.shown:q}.$suffix; exit 1; }}; "
+        "done) 2> {log:q}"
