@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.intervals import share_interval
+from resaudit.claims.intervals import exact_share
 from resaudit.figures.style import BLUE, DASH_DOTTED, DASHED, GREEN, RED
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -22,7 +22,7 @@ def exact_interval(successes: pd.Series, runs: pd.Series, level: float = 0.95) -
     [[0.0, 0.308], [0.187, 0.813], [nan, nan]]
     """
     counts = zip(successes, runs, strict=True)
-    exact = [share_interval(((k, int(n)),), level) if k == k else (np.nan, np.nan) for k, n in counts]
+    exact = [exact_share(int(k), int(n), level) if k == k else (np.nan, np.nan) for k, n in counts]
     return np.array(exact)
 
 
