@@ -25,6 +25,7 @@ from resaudit.claims.checks.rates import (
     FinalLossAcrossDepths,
     FinalLossPairs,
     FinalLossRatio,
+    ShareDiverged,
     SpreadOverRates,
 )
 from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
@@ -372,7 +373,8 @@ def test_a_share_of_pairs_is_that_of_every_run_with_every_other(a: list[float], 
         table.loc[(table["network"] == name) & (table["learning_rate"] == 0.1), "excess_loss"] = losses * 2
     (point,) = result(FinalLossPairs(network="a", others=["b"], factor=10, at_least=0.5), table).points
     assert point.effect == hits / 8
-    assert point.ends == (share_interval(((floor(hits), 8),), 0.95)[0], share_interval(((ceil(hits), 8),), 0.95)[1])
+    low, high = share_interval(((floor(hits), 8),), 0.95)[0], share_interval(((ceil(hits), 8),), 0.95)[1]
+    assert point.ends == (0.0 if np.inf in a + b else low, high)
 
 
 def test_end_ratio_is_of_means_at_the_last_step_and_the_best_rate_tried() -> None:
@@ -393,7 +395,7 @@ def test_end_ratio_is_of_means_at_the_last_step_and_the_best_rate_tried() -> Non
     assert [p.where for p in result(every, ends(6, 15)).points] == ["depth 4", "depth 16"]
     diverged = ends(6, 15)
     diverged.loc[(diverged["network"] == "b") & (diverged["step"] == 100), "error"] = np.inf
-    assert verdict(check, diverged) == SUPPORTED
+    assert verdict(check, diverged) == INCONCLUSIVE
 
 
 def test_final_loss_across_depths() -> None:
@@ -452,11 +454,29 @@ def test_spread_over_rates_looks_at_no_larger_ones_than_asked_for() -> None:
     assert spread_up_to(0.1).verdict.value == SUPPORTED
     assert spread_up_to(0.1).points[0].effect == pytest.approx(1.02 / 1.01, rel=1e-3)
     for reaching in (1.0, 3.2, None):
-        assert spread_up_to(reaching).verdict.value == CONTRADICTED
-        assert spread_up_to(reaching).points[0].effect == np.inf
+        found = spread_up_to(reaching)
+        assert found.verdict.value == CONTRADICTED
+        # Of the runs that stay finite.
+        assert found.points[0].effect == pytest.approx(6 / 1.01, rel=1e-2)
+        assert found.points[0].own[1] == np.inf
+        assert mentions(found.left_out[-1], 2, 16)
     none = spread_up_to(0.001)
     assert none.points == []
     assert none.measured.missing == [f"{name}, depth 16: 0 runs, 3 are needed" for name in "ab"]
+
+
+def test_the_share_of_diverging_runs_is_that_of_each_rate() -> None:
+    table = sweep({"a": lambda *_: 0.01, "b": lambda *_: 0.02}, beyond=False)
+    lost = (table["network"] == "b") & (table["learning_rate"] == 1.0)
+    check = ShareDiverged(networks=["a", "b"], depth=16, rates_up_to=1.0, at_most=0.4)
+    rates = sorted(rate for rate in table["learning_rate"].unique() if rate <= 1)
+    for runs, expected in ((0, SUPPORTED), (3, INCONCLUSIVE), (RUNS, CONTRADICTED)):
+        found = result(check, with_excess(table, lost & (table["run"] < runs), np.inf))
+        assert found.verdict.value == expected
+        at = {point.where: (point.effect, point.own) for point in found.points}
+        assert len(at) == 2 * len(rates)
+        assert at["b, rate 1"] == (runs / RUNS, share_interval(((runs, RUNS),), 0.95))
+        assert at["a, rate 1"][0] == 0
 
 
 def curves(ratio: float, factor: float) -> pd.DataFrame:

@@ -27,7 +27,7 @@ from resaudit.claims.checks.rates import (
 )
 from resaudit.claims.checks.steps import MonotoneRuns, ShareOfSteps
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
-from resaudit.claims.verdicts import Judgement, judge
+from resaudit.claims.verdicts import Judgement, judge, range_of
 from resaudit.claims.words import why
 from resaudit.plan.check import Check
 from tests.claims.made import along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
@@ -231,6 +231,27 @@ def test_nothing_is_supported_where_there_is_nothing_to_support_it(name: str) ->
         assert isinstance(said, str) or said.verdict.value != "supported", (check, said)
 
 
+@pytest.mark.parametrize("name", ["infinite", "infinite of a", "infinite in a run", "diverged", "a diverged"])
+def test_a_run_that_diverges_supports_no_claim_whichever_way_it_points(name: str) -> None:
+    tried, broken = 0, []
+    for check, table, column in CASES:
+        diverged, found = ODD[name](table, column), result(check, table)
+        seen = diverged.columns[~(diverged == table).all()].intersection([column, *check.reads, *check.columns])
+        if "run" not in table or seen.empty or not found.points or check.about_divergence:
+            continue
+        low, high = min(p.own[0] for p in found.points), max(p.own[1] for p in found.points)
+        least, most = range_of(found.measured)
+        # Just what the honest runs show, unless that is all that can be.
+        for threshold in [{"at_least": low}] * (low > least) + [{"at_most": high}] * (high < most):
+            asked = check.model_copy(update={"at_least": None, "at_most": None, "within_factor": None} | threshold)
+            assert verdict(asked, table) == "supported", asked
+            tried, said = tried + 1, judged(asked, diverged)
+            if not isinstance(said, str) and said.verdict.value == "supported":
+                broken.append((asked, [(p.where, p.effect, p.own) for p in said.checks[0].points]))
+    assert tried > 10
+    assert not broken, broken
+
+
 def test_the_order_of_rows_does_not_matter() -> None:
     for check, table, column in CASES:
         one, other = (result(check, rows).points for rows in (table, ODD["in another order"](table, column)))
@@ -317,7 +338,8 @@ def test_a_network_of_which_every_rate_diverged_counts_against_it() -> None:
         higher = result(BestRateRatio(network=one, others=[other], at_least=2), table)
         assert [p.effect for p in higher.points] == [rate] * 2
         assert higher.verdict.value == verdict_
-        assert verdict(FinalLossRatio(network=one, others=[other], at_least=2), table) == verdict_
+        ratio = {"supported": "inconclusive"}.get(verdict_, verdict_)
+        assert verdict(FinalLossRatio(network=one, others=[other], at_least=2), table) == ratio
     for excess, expected in (("a", "supported"), ("b", "contradicted")):
         assert verdict(FinalExcess(networks=[excess], at_most=1), table) == expected
     none = with_excess(SWEPT, SWEPT["run"] < 2, np.inf)

@@ -47,7 +47,7 @@ def would_decide(
     if None in needed:
         if any(result.measured.spread for result in is_open):
             return "More runs can decide it only if they tell the tied learning rates apart.", None
-        if reasons := [reason for result in is_open if result.is_open for reason in result.measured.excluded]:
+        if reasons := [reason for result in is_open if result.is_open for reason in result.left_out]:
             more = f" and {len(reasons) - 1} more" * (len(reasons) > 1)
             return f"More runs alone would not decide it, since an interval is open: {reasons[0]}{more}.", None
         return f"Too close to call: {MOST_RUNS} runs would not decide it, or it is not known.", None

@@ -41,7 +41,7 @@ def finding(result: CheckResult, set_here: list[SetForRun]) -> CheckFinding:
         high=check.region[1],
         worst=_comparison(result.worst) if result.worst else None,
         points=[_comparison(point) for point in result.points],
-        left_out=measured.without_effect,
+        left_out=result.left_out,
         set_for_run=set_here,
         lacking=result.lacking,
         turns=[_turns(turns) for turns in result.turns],

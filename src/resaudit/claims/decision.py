@@ -44,6 +44,7 @@ class Choice:
         runs: number of runs.
         reaching: the ends of both intervals that no number of runs moves, see
             :class:`~resaudit.claims.checks.measured.Effect`.
+        diverged: how many of how many runs diverged.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Choice:
     shared: Span
     runs: int
     reaching: tuple[float, ...] = ()
+    diverged: tuple[float, int] = (0, 0)
 
     def verdict(self, region: Span) -> Verdict:
         """Whether the effect lies in a region, so far as the intervals tell."""

@@ -69,6 +69,12 @@ class Judged:
         return min(choice.shared[0] for choice in self.choices), max(choice.shared[1] for choice in self.choices)
 
     @property
+    def diverged(self) -> list[str]:
+        """How many of its runs diverged, in words, at each choice at which some did."""
+        counts = dict.fromkeys((choice.diverged, choice.name) for choice in self.choices if choice.diverged[0])
+        return [f"{hits} of {runs} runs diverged{f' at {name}' if name else ''}" for (hits, runs), name in counts]
+
+    @property
     def ends(self) -> Span:
         """The interval that decides: the shared one against a claim, else its own."""
         return self.shared if self.verdict is Verdict.contradicted else self.own
@@ -111,6 +117,16 @@ class CheckResult:
             return max(abs(math.log(end)) if 0 < end < math.inf else math.inf for end in point.ends)
         (least, most), (low, high) = self.check.region, point.ends
         return max(high - most if most is not None else -math.inf, least - low if least is not None else -math.inf)
+
+    @property
+    def left_out(self) -> list[str]:
+        """What does not count or counts against the claim, with reasons."""
+        diverged = (
+            []
+            if self.check.about_divergence
+            else [f"{point.where}: {words}" for point in self.points for words in point.diverged]
+        )
+        return [*self.measured.without_effect, *diverged]
 
     @property
     def exact(self) -> bool:
@@ -239,15 +255,32 @@ def _judged_check(claim: Claim, name: str, measured: Measured, own_level: float,
 
 def judge_point(check: Check, point: Point, own_level: float, level: float, measured: Measured) -> Judged:
     """The verdict at one place, over all choices that the paper leaves open there."""
-    choices = tuple(_choice(effect, own_level, level, measured) for effect in point.effects)
+    choices = tuple(_choice(check, effect, own_level, level, measured) for effect in point.effects)
     verdicts = tuple(choice.verdict(region_of(check)) for choice in choices)
     return Judged(point.where, choices, verdicts, verdict_at(verdicts, measured))
 
 
-def _choice(effect: Effect, own_level: float, level: float, measured: Measured) -> Choice:
+def _choice(check: Check, effect: Effect, own_level: float, level: float, measured: Measured) -> Choice:
+    if effect.diverged[0] and not check.about_divergence:
+        effect = replace(effect, reaching=(*effect.reaching, *_ends_against(check, measured)))
     own = _interval(effect, own_level, measured)
     shared = own if level == own_level else _interval(effect, level, measured)
-    return Choice(effect.choice, effect.value, own, shared, effect.runs, effect.reaching)
+    return Choice(effect.choice, effect.value, own, shared, effect.runs, effect.reaching, effect.diverged)
+
+
+def _ends_against(check: Check, measured: Measured) -> tuple[float, ...]:
+    """The furthest effects on the sides that a check forbids: so far may an effect reach of which runs diverged.
+
+    Whichever way infinity points, a diverged run then never supports a claim.
+    """
+    least, most = range_of(measured)
+    return tuple(end for end, bound in zip((least, most), check.region, strict=True) if bound is not None)
+
+
+def range_of(measured: Measured) -> Span:
+    """The least and the largest effect that can be."""
+    least, most = measured.bounds
+    return max(least, 0.0 if measured.logarithmic else -math.inf), most
 
 
 def verdict_at(verdicts: Sequence[Verdict], measured: Measured) -> Verdict:
@@ -264,9 +297,9 @@ def region_of(check: Check) -> Span:
 
 def _interval(effect: Effect, level: float, measured: Measured) -> Span:
     """An effect's interval, within what it can be; that whole range if it is not a number."""
-    (least, most), value = measured.bounds, effect.value
+    (least, most), value = range_of(measured), effect.value
     if math.isnan(value):
-        return max(least, 0.0 if measured.logarithmic else -math.inf), most
+        return least, most
     low = high = value
     if effect.counted:
         low, high = share_interval(effect.counted, level)

@@ -54,7 +54,8 @@ def sentence(result: CheckResult) -> str:
     unknown = unmeasured(result.check, result.points)
     without = f" (nothing measured for {', '.join(unknown)})" if unknown else ""
     effect, ends = effect_and_interval(worst.effect, *worst.ends, is_ratio(result), digits=3)
-    found = f"{result.measured.unit} {effect} ({_interval_of(result, worst, ends)}, n = {worst.runs})"
+    diverged = "" if result.check.about_divergence else "".join(f"; {words}" for words in worst.diverged[:1])
+    found = f"{result.measured.unit} {effect} ({_interval_of(result, worst, ends)}, n = {worst.runs}{diverged})"
     lead = ". Worst" if len(result.points) > 1 else ""
     depends = f", which {choices_in_words(worst)}" if worst.verdict is Verdict.depends else ""
     return (

@@ -1,17 +1,19 @@
 """Checks of the timing of events during training, and of training curves."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
 
-from resaudit.claims.checks.measured import Measured, effect_of
+from resaudit.claims.checks.measured import Counted, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio, choice_of_rates
 from resaudit.claims.checks.rows import (
     at_tied_rates,
     bounds_of_difference,
     by_run,
+    diverged_in,
     epoch_at,
     not_negative,
     of_network,
@@ -47,7 +49,7 @@ class EarlyFall(Check, name="early_fall"):
         """Mean over runs of the fall from epoch 0, absolute or relative to the whole fall."""
         epoch = epoch_at(table, self.within)
         measured = _measured_fall(self, f"by epoch {epoch}")
-        falls = []
+        falls, counts = [], []
         for rows in _of_network(table, self.network, self.column):
             curves = _curves(rows, self.column)
             if epoch not in curves.index:
@@ -59,7 +61,8 @@ class EarlyFall(Check, name="early_fall"):
                 whole = start - curves.min()
                 fall = (fall / whole).where(whole > 0)
             falls.append(fall.rename(rate_of(rows)))
-        _add_means(measured, f"epoch {epoch}", falls, least_runs)
+            counts.append(diverged_in(rows, self.column))
+        _add_means(measured, f"epoch {epoch}", falls, counts, least_runs)
         return measured
 
 
@@ -85,15 +88,17 @@ class FallByLoss(Check, name="fall_by_loss"):
 
         where = f"first {100 * self.within:g} % of the loss's fall"
         measured = _measured_fall(self, f"in the {where}")
+        rates = _of_network(table, self.network, self.column)
         falls = [
             pd.Series(
                 [self._fall(*descending(run, self.column)) for _, run in rows.groupby("run")],
                 dtype=float,
                 name=rate_of(rows),
             )
-            for rows in _of_network(table, self.network, self.column)
+            for rows in rates
         ]
-        _add_means(measured, where, falls, least_runs)
+        counts = [diverged_in(rows, self.column) for rows in rates]
+        _add_means(measured, where, falls, counts, least_runs)
         return measured
 
     def _fall(self, losses: np.ndarray, values: np.ndarray) -> float:
@@ -140,12 +145,12 @@ class PeakAtDrop(Check, name="peak_at_drop"):
             arithmetic=True,
             bounds=(0.0, np.inf),
         )
-        rows_at_rates = _of_network(table, self.network, self.peak, self.drop)
+        rates = _of_network(table, self.network, self.peak, self.drop)
         distances = [
-            _distances(_curves(rows, self.peak), _curves(rows, self.drop)).rename(rate_of(rows))
-            for rows in rows_at_rates
+            _distances(_curves(rows, self.peak), _curves(rows, self.drop)).rename(rate_of(rows)) for rows in rates
         ]
-        _add_means(measured, "all runs", distances, least_runs)
+        counts = [diverged_in(rows, self.peak, self.drop) for rows in rates]
+        _add_means(measured, "all runs", distances, counts, least_runs)
         return measured
 
 
@@ -225,9 +230,19 @@ def _curves(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
     return rows.pivot_table(index="epoch", columns="run", values=column, dropna=False)
 
 
-def _add_means(measured: Measured, where: str, values: "Sequence[pd.Series]", least_runs: int) -> None:
-    """Add the mean over the runs that have a value, at the learning rate shown, then at those tied with it."""
+def _add_means(
+    measured: Measured, where: str, values: "Sequence[pd.Series]", diverged: Sequence[Counted], least_runs: int
+) -> None:
+    """Add the mean over the runs that have a value, at the learning rate shown, then at those tied with it.
+
+    Args:
+        measured: the measurement to add to.
+        where: the place.
+        values: each rate's values by run.
+        diverged: how many of how many runs diverged at each rate.
+        least_runs: needed at the rate shown.
+    """
     finite = [of_rate[np.isfinite(of_rate)] for of_rate in values]
     if measured.has_enough(where, len(finite[0]), least_runs, "runs have a value"):
         effects = [effect_of(np.asarray, of_rate.to_numpy(), choice=choice_of_rates(of_rate)) for of_rate in finite]
-        measured.add_tied(where, effects)
+        measured.add_tied(where, [replace(each, diverged=of) for each, of in zip(effects, diverged, strict=True)])

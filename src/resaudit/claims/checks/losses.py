@@ -1,6 +1,7 @@
 """Checks of quantities as functions of the loss, and at the end of training."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -8,12 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from resaudit.base.errors import ResauditError
-from resaudit.claims.checks.measured import Effect, Measured, effect_of
+from resaudit.claims.checks.measured import Counted, Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio, in_words
 from resaudit.claims.checks.rows import (
     at_tied_rates,
     bounds_of_difference,
     by_run,
+    diverged_in,
     epoch_at,
     logarithm,
     logarithms,
@@ -67,7 +69,10 @@ class AtEveryLoss(Check, name="at_every_loss"):
         for other in self.others if len(grid) else []:
             pairs = list(_pairs(table, self.network, other, self.column, grid))
             for position, loss in enumerate(grid):
-                effects = [self._effect(one[:, position], two[:, position], choice) for choice, one, two in pairs]
+                effects = [
+                    replace(self._effect(one[:, position], two[:, position], choice), diverged=diverged)
+                    for choice, diverged, one, two in pairs
+                ]
                 where, runs = f"{other}, loss {loss:.3g}", effects[0].runs
                 if runs < least_runs:
                     # Enough runs pass through the loss: those without a value are under the noise floor.
@@ -115,16 +120,16 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
         for other in self.others if len(grid) else []:
             pairs = _pairs(table, self.network, other, self.column, grid)
             effects = [
-                effect_of(
-                    lambda one, two: np.exp(one[:, 0] - one[:, 1] - two[:, 0] + two[:, 1]),
-                    *(logarithm(values, self.column) for values in pair),
-                    choice=choice,
-                )
-                for choice, *pair in pairs
+                replace(self._effect(one, two, choice), diverged=diverged) for choice, diverged, one, two in pairs
             ]
             if measured.has_enough(other, effects[0].runs, least_runs, "runs have a value at both ends"):
                 measured.add_tied(f"{other}, loss {grid[0]:.3g} against {grid[-1]:.3g}", effects)
         return measured
+
+    def _effect(self, values: np.ndarray, others: np.ndarray, choice: str) -> Effect:
+        """The effect, from both networks' values at the two losses, shape (runs, 2), NaN where unknown."""
+        logs = logarithm(values, self.column), logarithm(others, self.column)
+        return effect_of(lambda one, two: np.exp(one[:, 0] - one[:, 1] - two[:, 0] + two[:, 1]), *logs, choice=choice)
 
 
 class AtTheEnd(Check, name="at_the_end"):
@@ -208,10 +213,11 @@ def _common_losses(
 
 def _pairs(
     table: "pd.DataFrame", network: str, other: str, column: str, grid: np.ndarray
-) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+) -> Iterator[tuple[str, Counted, np.ndarray, np.ndarray]]:
     """A column of two networks at the losses of the grid, each of shape (runs, losses); NaN where unknown.
 
-    First at the learning rates shown, then at every other pair of tied ones; the rates in words come first.
+    First at the learning rates shown, then at every other pair of tied ones; the rates in words come first, then how
+    many of how many runs of both diverged.
     """
     take(table, column)
 
@@ -221,7 +227,8 @@ def _pairs(
         return np.array(of_runs).reshape(len(of_runs), len(grid))
 
     tied = (
-        [(rate_of(rows), curves(rows)) for rows in at_tied_rates(of_network(table, name))] for name in (network, other)
+        [(rate_of(rows), diverged_in(rows, column), curves(rows)) for rows in at_tied_rates(of_network(table, name))]
+        for name in (network, other)
     )
-    for (rate, one), (other_rate, two) in product(*tied):
-        yield in_words(rate, other_rate), one, two
+    for (rate, (hits, runs), one), (other_rate, (more, others), two) in product(*tied):
+        yield in_words(rate, other_rate), (hits + more, runs + others), one, two

@@ -23,6 +23,7 @@ class Effect:
         reaching: further ends of its interval, such as infinity if a run's value is known to be larger than recorded.
         counted: the count of a share of runs, or both counts of the first share minus the second; no replicates then.
         ordered: the runs' values, ascending, if it is their median; no replicates then.
+        diverged: how many of how many runs diverged, over all its groups.
     """
 
     value: float
@@ -32,6 +33,7 @@ class Effect:
     reaching: tuple[float, ...] = ()
     counted: tuple[Counted, ...] = ()
     ordered: tuple[float, ...] = ()
+    diverged: Counted = (0, 0)
 
     @property
     def is_exact(self) -> bool:
@@ -62,7 +64,13 @@ def effect_of(function: Callable[..., np.ndarray], *groups: np.ndarray, choice: 
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         value = float(function(*whole)[0])
         without = [function(*whole[:i], every[1:], *whole[i + 1 :]) for i, every in enumerate(means)]
-    return Effect(value, tuple(map(LeftOut, without, runs)), min(runs), choice)
+    return Effect(value, tuple(map(LeftOut, without, runs)), min(runs), choice, diverged=diverged(*groups))
+
+
+def diverged(*groups: np.ndarray) -> Counted:
+    """How many of how many runs have a value of plus infinity; each group has the shape (runs,) or (runs, k)."""
+    infinite = np.concatenate([np.isposinf(values).reshape(len(values), -1).any(axis=1) for values in groups])
+    return int(infinite.sum()), len(infinite)
 
 
 @dataclass(frozen=True)
@@ -125,11 +133,10 @@ class Measured:
         """Add a point with replicates over one group of runs, or exact; it is missing if it is not a number."""
         self.add_tied(where, [Effect(float(effect), () if replicates is None else (LeftOut(replicates, runs),), runs)])
 
-    def add_mean(self, where: str, values: np.ndarray, least_runs: int, what: str = "runs") -> None:
+    def add_mean(self, where: str, values: np.ndarray, least_runs: int) -> None:
         """Add the mean of the runs' values, shape (runs,), as of :func:`replicate_means`; it is missing if too few."""
-        if self.has_enough(where, len(values), least_runs, what):
-            means = replicate_means(values)
-            self.add(where, means[0], means[1:], len(values))
+        if self.has_enough(where, len(values), least_runs):
+            self.add_tied(where, [effect_of(np.asarray, values)])
 
     def add_median(self, where: str, values: np.ndarray, least_runs: int) -> None:
         """Add the median of the runs' values, shape (runs,), none of them NaN; missing if too few to bound it."""
@@ -137,13 +144,15 @@ class Measured:
             ordered: tuple[float, ...] = tuple(np.sort(values).tolist())
             # Between minus infinity and infinity there is none.
             median = ordered[(len(values) - 1) // 2] / 2 + ordered[len(values) // 2] / 2
-            self.add_tied(where, [Effect(median, runs=len(values), ordered=ordered)])
+            self.add_tied(where, [Effect(median, runs=len(values), ordered=ordered, diverged=diverged(values))])
 
-    def add_share(self, where: str, *counted: Counted) -> None:
-        """Add a share of runs, or the first share minus the second."""
+    def add_share(self, where: str, *counted: Counted, diverged: Counted = (0, 0)) -> None:
+        """Add a share of runs, of which so many diverged, or the first share minus the second."""
         shares = [hits / runs for hits, runs in counted]
         effect = shares[0] - shares[1] if len(shares) > 1 else shares[0]
-        self.add_tied(where, [Effect(effect, runs=min(runs for _, runs in counted), counted=counted)])
+        self.add_tied(
+            where, [Effect(effect, runs=min(runs for _, runs in counted), counted=counted, diverged=diverged)]
+        )
 
     def add_tied(self, where: str, effects: Sequence[Effect]) -> None:
         """Add a point with its effects at every choice of tied rates, those at the rates shown first."""

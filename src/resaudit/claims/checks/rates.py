@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from resaudit.claims.checks.measured import UNKNOWN, Effect, Measured, effect_of
+from resaudit.claims.checks.measured import UNKNOWN, Effect, Measured, diverged, effect_of
 from resaudit.claims.checks.ratios import add_ratio, choice_of_rates, in_words
 from resaudit.claims.checks.rows import not_negative, of_network, take, words
 from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, open_ends, sweep_of
@@ -214,6 +214,7 @@ class BestRateRatio(Check, name="best_rate_ratio"):
         from_depth: the least depth that is measured.
     """
 
+    about_divergence = True
     reads = COLUMNS
     network: str
     others: Names
@@ -242,6 +243,7 @@ class BestRateKept(Check, name="best_rate_kept"):
         network: the network to measure.
     """
 
+    about_divergence = True
     reads = COLUMNS
     network: str
 
@@ -264,6 +266,8 @@ class BestRateKept(Check, name="best_rate_kept"):
 class SpreadOverRates(Check, name="spread_over_rates"):
     """Ratio of the largest to the least mean final loss over all networks and learning rates at one depth.
 
+    Means are of the runs that do not diverge; :class:`ShareDiverged` measures how many do.
+
     Attributes:
         networks: the networks, measured together.
         depth: the depth of all networks.
@@ -281,13 +285,9 @@ class SpreadOverRates(Check, name="spread_over_rates"):
         return []
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
-        """Ratio of the largest to the least mean final loss."""
+        """Ratio of the largest to the least mean final loss; missing if all runs diverge at a rate."""
         measured = _ratio_of_means("largest over least mean final loss of all rates and networks")
-        finals = _finals(table, "final_loss")
-        largest = np.inf if self.rates_up_to is None else self.rates_up_to
-        # Every rate counts here, so nothing is chosen and the screening measures.
-        rows = screened(finals[(finals["depth"] == self.depth) & (finals["learning_rate"] <= largest)])
-        sweeps = _sweeps(rows, self.networks, self.depth, "final_loss", least_runs, measured)
+        sweeps = _at_every_rate(self, table, least_runs, measured)
 
         def spread(*means: np.ndarray) -> np.ndarray:
             most, least = [each.max(axis=1) for each in means], [each.min(axis=1) for each in means]
@@ -296,8 +296,44 @@ class SpreadOverRates(Check, name="spread_over_rates"):
 
         known = [sweep.losses for sweep in sweeps if sweep]
         if len(known) == len(sweeps):
-            measured.add_tied(f"depth {self.depth}", [effect_of(spread, *known)])
+            finite = (np.where(np.isfinite(losses), losses, np.nan) for losses in known)
+            effect = replace(effect_of(spread, *finite), diverged=diverged(*known))
+            measured.add_tied(f"depth {self.depth}", [effect])
         return measured
+
+
+class ShareDiverged(Check, name="share_diverged"):
+    """Share of the runs of each network that diverge, at each learning rate, at one depth.
+
+    Attributes:
+        networks: the networks, each measured separately.
+        depth: the depth of all networks.
+        rates_up_to: the largest rate that counts.
+    """
+
+    about_divergence = True
+    reads = COLUMNS
+    networks: Names
+    depth: Depth
+    rates_up_to: Annotated[float, Field(gt=0)] | None = None
+
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
+        """The share of each network and rate, with its exact interval."""
+        measured = Measured("share of the runs that diverge", "share", bounds=(0.0, 1.0))
+        for network, sweep in zip(self.networks, _at_every_rate(self, table, least_runs, measured), strict=True):
+            for rate, losses in zip(sweep.rates, sweep.losses.T, strict=True) if sweep else ():
+                measured.add_share(f"{network}, rate {rate:.3g}", diverged(losses))
+        return measured
+
+
+def _at_every_rate(
+    check: SpreadOverRates | ShareDiverged, table: "pd.DataFrame", least_runs: int, measured: Measured
+) -> list[Sweep | None]:
+    """The screening of each network: where every rate counts, nothing is chosen."""
+    finals = _finals(table, "final_loss")
+    largest = np.inf if check.rates_up_to is None else check.rates_up_to
+    rows = screened(finals[(finals["depth"] == check.depth) & (finals["learning_rate"] <= largest)])
+    return _sweeps(rows, check.networks, check.depth, "final_loss", least_runs, measured)
 
 
 def _ratio_of_means(meaning: str) -> Measured:
@@ -314,7 +350,8 @@ def _share(above: "pd.Series", below: "pd.Series", factor: float) -> Effect:
     one, other = above.to_numpy()[:, None], below.to_numpy()
     apart = (one / factor >= other) & (one > other)
     share, runs = int(apart.sum()) / apart.size, min(apart.shape)
-    return Effect(share, (), runs, choice_of_rates(above, below), counted=((runs * share, runs),))
+    infinite = diverged(above.to_numpy(), below.to_numpy())
+    return Effect(share, (), runs, choice_of_rates(above, below), counted=((runs * share, runs),), diverged=infinite)
 
 
 def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:

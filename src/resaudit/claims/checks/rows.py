@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resaudit.base.errors import ResauditError
+from resaudit.claims.checks.measured import Counted
 from resaudit.figures.sweeps import fresh
 
 if TYPE_CHECKING:
@@ -160,6 +161,12 @@ def at_tied_rates(rows: "pd.DataFrame") -> "list[pd.DataFrame]":
 def of_network(table: "pd.DataFrame", network: str) -> "pd.DataFrame":
     """The rows of a network, possibly none."""
     return take(table, "network")[table["network"] == network]
+
+
+def diverged_in(rows: "pd.DataFrame", *columns: str) -> Counted:
+    """How many of how many runs have an infinite loss, or value of another column, at some epoch."""
+    lost = (rows[["loss", *columns]] == np.inf).any(axis=1).groupby(rows["run"]).any()
+    return int(lost.sum()), len(lost)
 
 
 def epoch_at(table: "pd.DataFrame", share: float) -> int:

@@ -1,13 +1,14 @@
 """Checks of the steps of each run: at how many of them a quantity keeps a bound, and whether it is monotone."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.errors import ResauditError
-from resaudit.claims.checks.measured import Measured
+from resaudit.claims.checks.measured import Measured, diverged, effect_of
 from resaudit.claims.checks.rows import pieces, values_of, words
 from resaudit.plan.check import Check, Columns, Share
 
@@ -80,12 +81,14 @@ class ShareOfSteps(Check, name="share_of_steps"):
         )
         for where, rows in pieces(table, self.rows, self.per, [self.column, self.by, "run"]):
             end = float(rows[self.by].max())
-            kept = [self._kept(*curve, end) for curve in _curves(rows, self.by, self.column, where)]
+            curves = list(_curves(rows, self.by, self.column, where))
+            kept = [self._kept(*curve, end) for curve in curves]
             shares = np.array([each.mean() for each in kept if len(each)])
             if np.isnan(shares).any():
                 measured.missing.append(f"{where}: a run has an unknown {what}")
-            else:
-                measured.add_mean(where, shares, least_runs, "runs have a step left")
+            elif measured.has_enough(where, len(shares), least_runs, "runs have a step left"):
+                mean = effect_of(np.asarray, shares)
+                measured.add_tied(where, [replace(mean, diverged=diverged(*(run[None] for _, run in curves)))])
         return measured
 
     def _kept(self, steps: np.ndarray, values: np.ndarray, end: float) -> np.ndarray:
@@ -133,14 +136,16 @@ class MonotoneRuns(Check, name="monotone_runs"):
         unknown, as of one with an unresolved value. A run that diverges does not fall; whether it rises is unknown.
         """
         never = "falls" if self.direction == "rises" else "rises"
-        measured = Measured(f"share of runs in which the {words(self.column)} never {never}", "share")
+        meaning = f"share of runs in which the {words(self.column)} never {never}"
+        measured = Measured(meaning, "share", bounds=(0.0, 1.0))
         for where, rows in pieces(table, self.rows, self.per, [self.column, self.by, "run"]):
-            curves = (values for _, values in _curves(rows, self.by, self.column, where) if len(values) > 1)
+            curves = [values for _, values in _curves(rows, self.by, self.column, where) if len(values) > 1]
             monotone = [self._monotone(values) for values in curves]
             if np.isnan(monotone).any():
                 measured.missing.append(f"{where}: a run has an unknown {words(self.column)}")
             elif measured.has_enough(where, len(monotone), least_runs, f"runs with two {words(self.by)}s"):
-                measured.add_share(where, (sum(monotone), len(monotone)))
+                counted = sum(monotone), len(monotone)
+                measured.add_share(where, counted, diverged=diverged(*(run[None] for run in curves)))
         return measured
 
     def _monotone(self, values: np.ndarray) -> float:
