@@ -131,8 +131,8 @@ def test_claims_on_dominance_hold_and_turn() -> None:
     assert verdict("gradient-dominance", wrong) == "contradicted"
     off = honest["error"].where(honest["property"] != theorem22.AUTOGRAD, 1e-3)
     assert verdict("gradient-dominance", honest.assign(error=off)) == "contradicted"
-    stuck = dominance(positive_definite=descents(1e-3))
-    assert verdict("no-bad-critical-points", stuck) == "contradicted"
+    # Runs that have not arrived may still do so; one that falls too slowly breaks eq. 2.3.
+    assert verdict("no-bad-critical-points", dominance(positive_definite=descents(1e-3))) == "inconclusive"
     resting = dominance(positive_definite=descents(1e-9), negative_determinant=descents(0.3, pace=0.3))
     assert verdict("no-bad-critical-points", resting) == "contradicted"
 

@@ -40,7 +40,8 @@ def table(read: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:
 
     Columns: property, target, width, depth, radius, start, draw, epoch (-1 or empty where there is none), value (the
     natural logarithm of the ratio of eq. 2.3's sides, a pace, a share of the excess, or a norm), error, tolerance;
-    of steps also largest (max |A_i|) and excess.
+    of steps also largest (max |A_i|) and excess. A run that may arrive and has not when its steps end is undecided:
+    its error, the share that is left, exceeds its tolerance.
     """
     radius, results = read
     rows: list[pd.DataFrame] = []
@@ -71,18 +72,19 @@ def _descents(steps: pd.DataFrame, radius: float) -> list[pd.DataFrame]:
     """Rows of the steps of one kind of map, and of its runs: where each ends, and its least pace."""
     ends: list[dict[str, Any]] = []
     for (target, depth, start, draw), run in steps.groupby(["target", "depth", "start", "draw"]):
-        at = {"target": target, "depth": depth, "start": start, "draw": draw}
+        at = {"target": target, "depth": depth, "start": start, "draw": draw, "error": 0.0, "tolerance": 0.0}
         run = run.sort_values("epoch")
         if run["largest"].max() > radius:
             ends.append(at | {"property": LEFT, "value": run["largest"].max()})
             continue
         share = run["excess"].iloc[-1] / run["excess"].iloc[0]
-        ends.append(at | {"property": REACHES if target in REGULAR else OTHERS, "value": share})
+        arrival = {"property": REACHES, "error": share, "tolerance": ARRIVED}
+        ends.append(at | {"value": share} | (arrival if target in REGULAR else {"property": OTHERS}))
         ends.append(at | {"property": PACE, "value": least_pace(run)})
     return [
         steps.assign(property=STEP, value=steps["largest"], error=0.0, tolerance=0.0),
         _inequality(steps[steps["log_ratio"].notna()], ALONG),
-        pd.DataFrame(ends).assign(error=0.0, tolerance=0.0),
+        pd.DataFrame(ends),
     ]
 
 
@@ -158,7 +160,7 @@ def _plot_descents(axes: Axes, steps: pd.DataFrame) -> None:
 
 
 def ends(table: pd.DataFrame) -> pd.DataFrame:
-    """Number of runs by kind of map (rows) and end (columns of :data:`ENDS`)."""
+    """Number of runs by kind of map (rows) and end (columns of :data:`ENDS`); undecided ones are still falling."""
     runs = table[table["property"].isin([REACHES, OTHERS, LEFT])]
     arrived = np.where(runs["value"] <= ARRIVED, "reached", "still falling")
     end = np.where(runs["property"] == LEFT, "left the domain", arrived)

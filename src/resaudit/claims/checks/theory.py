@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import not_negative, take
+from resaudit.claims.checks.rows import not_negative, take, values_of
 from resaudit.plan.check import Check, Names
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Magnitude(Check, name="magnitude"):
     absolute: bool = False
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
-        """The least or largest value of each property; missing if a value is not finite."""
+        """The least or largest value of each property; missing if a value is not finite or beyond its tolerance."""
         # A region with two ends needs both the least and the largest value.
         ends = [end for end, bound in zip(("least", "largest"), self.region, strict=True) if bound is not None]
         measured = Measured(f"{' and '.join(ends)} value over draws and sizes", "value")
@@ -59,7 +59,8 @@ class Magnitude(Check, name="magnitude"):
         for name in self.properties:
             rows = _rows(table, name, least_runs, measured)
             if len(rows):
-                values = (rows["value"].abs() if self.absolute else rows["value"]).where(np.isfinite)
+                known = values_of(rows, "value").where(np.isfinite)
+                values = known.abs() if self.absolute else known
                 for end in ends:
                     worst = values.min(skipna=False) if end == "least" else values.max(skipna=False)
                     measured.add(name if len(ends) == 1 else f"{name}, {end}", float(worst), None, len(rows))

@@ -80,7 +80,8 @@ class Theorem22(Experiment, name="theorem_2_2"):
         targets: kinds of random maps that networks learn.
         descent_width: d of networks that learn random maps.
         descent_depths: l of these networks.
-        descent_epochs: steps of their gradient descent.
+        descent_epochs: steps of their gradient descent, where no A of the domain has the map.
+        arrival_epochs: the same, where some A has it (det R > 0): a run that has not arrived by then is undecided.
         descent_runs: runs of each start, each with its own map.
         descent_condition: condition number of these maps.
         starts: each c starts runs with all A_i of spectral norm c/l; excluded where that is not below 1.
@@ -106,6 +107,7 @@ class Theorem22(Experiment, name="theorem_2_2"):
     descent_width: Width
     descent_depths: Depths
     descent_epochs: Steps
+    arrival_epochs: Steps
     descent_runs: Draws
     descent_condition: Condition
     starts: Annotated[list[Annotated[float, Field(ge=0, le=1000)]], Field(min_length=1), AfterValidator(different)]
@@ -121,9 +123,12 @@ class Theorem22(Experiment, name="theorem_2_2"):
             (self.searched_width,), tuple(self.searched_depths), radii, self.searched_runs, self.condition,
             self.iterations,
         )  # fmt: skip
-        of_data = self._runs(self.real_depths, self.real_epochs)
-        of_random = self._runs(self.descent_depths, self.descent_epochs)
-        descents = {"mnist": of_data} | {str(name): of_random for name in self.targets}
+        descents = {"mnist": self._runs(self.real_depths, self.real_epochs)} | {
+            str(name): self._runs(
+                self.descent_depths, self.descent_epochs if name == "negative determinant" else self.arrival_epochs
+            )
+            for name in self.targets
+        }
         return {
             at(part="random"): Dominance(random, seed),
             at(part="search"): Dominance(search, seed),
