@@ -243,7 +243,21 @@ def test_the_end_is_measured_on_all_runs_also_those_without_the_whole_training()
     assert point.runs == 30 + table["run"].nunique()
     only_a = with_ends(table[table["network"] == "a"], "condition_number", 7.0)
     (point,) = result(SAME_END, pd.concat([only_a, table[table["network"] == "b"]], ignore_index=True)).points
-    assert point.effect == pytest.approx(7 ** (30 / (30 + table["run"].nunique())), rel=0.02)
+    assert point.effect == pytest.approx(7, rel=0.02)
+
+
+def test_an_unknown_value_at_the_end_is_taken_for_the_least_and_for_the_largest() -> None:
+    table = along_training({"a": lambda x: 1 + 0 * x, "b": lambda x: 1 + 0 * x}, factor=1.1)
+    ends = with_ends(table, "condition_number", 1.0)
+    for few, expected in ((1, SUPPORTED), (9, SUPPORTED), (25, INCONCLUSIVE)):
+        lost = (ends["network"] == "a") & (ends["run"] >= 130 - few)
+        unknown = ends.assign(resolved=~lost, condition_number=ends["condition_number"].mask(lost))
+        assert verdict(SAME_END, unknown) == expected
+        (point,) = result(SAME_END, unknown).points
+        for value in (1e-9, 1e9):
+            (known,) = result(SAME_END, ends.assign(condition_number=ends["condition_number"].mask(lost, value))).points
+            assert point.own[0] <= known.own[0]
+            assert known.own[1] <= point.own[1]
 
 
 def falling(early: float, late: float) -> pd.DataFrame:

@@ -137,10 +137,11 @@ def median_interval(ordered: Sequence[float], level: float) -> tuple[float, floa
     """An interval for a median, between order statistics (Thompson 1936): it covers at least its level for any law.
 
     Its ends are the k-th least and the k-th largest value, with the largest k for which each errs at most half of what
-    the level leaves; minus infinity and infinity if the runs are too few for any.
+    the level leaves; minus infinity and infinity if the runs are too few for any. An unknown value may be anything: it
+    counts as the least for the lower end and as the largest for the upper one.
 
     Args:
-        ordered: the runs' values, ascending, without NaN.
+        ordered: the runs' values, ascending; unknown ones, NaN, come last.
         level: the interval's confidence level.
 
     >>> median_interval(range(1, 11), 0.95), median_interval(range(1, 6), 0.95)
@@ -150,7 +151,22 @@ def median_interval(ordered: Sequence[float], level: float) -> tuple[float, floa
 
     runs = len(ordered)
     k = int(np.sum(bdtr(np.arange(runs), runs, 0.5) <= (1 - level) / 2))
-    return (float(ordered[k - 1]), float(ordered[-k])) if k else (-math.inf, math.inf)
+    known = [value for value in ordered if not math.isnan(value)]
+    unknown = [math.inf] * (runs - len(known))
+    lows, highs = [*(-value for value in unknown), *known], [*known, *unknown]
+    return (float(lows[k - 1]), float(highs[-k])) if k else (-math.inf, math.inf)
+
+
+def median_ratio_interval(above: Sequence[float], below: Sequence[float], level: float) -> tuple[float, float]:
+    """An interval for the ratio of two medians of positive values: the quotients of the ends of their intervals.
+
+    Each errs half as often, so that together they cover at least their level (Bonferroni).
+
+    >>> median_ratio_interval(range(10, 110, 10), range(1, 11), 0.95)
+    (2.0, 50.0)
+    """
+    (low, high), (least, most) = (median_interval(each, (1 + level) / 2) for each in (above, below))
+    return max(low, 0.0) / most if most else math.inf, high / least if least > 0 else math.inf
 
 
 # Both are those of scipy.stats.binomtest, which searches for their ends and takes two seconds to load.

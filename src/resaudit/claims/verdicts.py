@@ -23,7 +23,7 @@ from resaudit.claims.decision import (
     verdict_of_all,
     verdict_of_choices,
 )
-from resaudit.claims.intervals import covered, interval, median_interval, share_interval
+from resaudit.claims.intervals import covered, interval, median_interval, median_ratio_interval, share_interval
 from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Limit
 
@@ -304,7 +304,8 @@ def _interval(effect: Effect, level: float, measured: Measured) -> Span:
     if effect.counted:
         low, high = share_interval(effect.counted, level)
     elif effect.ordered:
-        low, high = median_interval(effect.ordered, level)
+        above, *below = effect.ordered
+        low, high = median_ratio_interval(above, below[0], level) if below else median_interval(above, level)
     elif effect.replicates:
         low, high = interval(value, effect.replicates, level, measured.logarithmic)
         low, high = min(max(low, least), value), max(min(high, most), value)

@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from resaudit.base.errors import ResauditError
-from resaudit.claims.checks.measured import Counted, Effect, Measured, effect_of
-from resaudit.claims.checks.ratios import add_ratio, in_words
+from resaudit.claims.checks.measured import Counted, Effect, Measured, effect_of, median_of
+from resaudit.claims.checks.ratios import choice_of_rates, in_words
 from resaudit.claims.checks.rows import (
     at_tied_rates,
     bounds_of_difference,
@@ -18,13 +18,14 @@ from resaudit.claims.checks.rows import (
     diverged_in,
     epoch_at,
     logarithm,
-    logarithms,
+    not_negative,
     of_network,
     rate_of,
     take,
     values_of,
     words,
 )
+from resaudit.claims.intervals import FEWEST
 from resaudit.figures.by_loss import descending, interpolate, whole_runs
 from resaudit.plan.check import Check, Names
 
@@ -133,7 +134,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
 
 
 class AtTheEnd(Check, name="at_the_end"):
-    """A network's quantity over another's at the last epoch.
+    """A network's quantity, which is positive, over another's at the last epoch.
 
     Attributes:
         network: the network in the numerator.
@@ -147,29 +148,33 @@ class AtTheEnd(Check, name="at_the_end"):
     column: str
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
-        """Ratio of geometric means over runs at the last epoch."""
+        """Ratio of medians over runs at the last epoch.
+
+        An unknown value, such as one beyond double precision, may be anything: a mean would be unknown with it.
+        """
         what = words(self.column)
         measured = Measured(
-            f"{what} of {self.network} over that of {self.other} at the last epoch", "ratio", logarithmic=True
+            f"median {what} of {self.network} over that of {self.other} at the last epoch", "ratio", logarithmic=True
         )
         take(table, "network", "run", "epoch", self.column)
         last = epoch_at(table, 1.0)
-        ends = [
+        one, other = (
             [self._last(rate, last) for rate in at_tied_rates(of_network(table, name))]
             for name in (self.network, self.other)
-        ]
-        known = [int(np.isfinite(shown.to_numpy(float)).sum()) for shown, *_ in ends]
-        if min(known) < least_runs or known != [len(shown) for shown, *_ in ends]:
-            which = " and ".join(map(str, known))
-            measured.missing.append(f"last epoch: {which} runs have a value, all and {least_runs} are needed")
-            return measured
-        logs, other_logs = ([logarithms(values, self.column) for values in rates] for rates in ends)
-        add_ratio(measured, "last epoch", logs, other_logs, least_runs, of_logarithms=True)
+        )
+        known = min(int(values.notna().sum()) for values in (*one, *other))
+        if measured.has_enough("last epoch", known, max(least_runs, FEWEST), "runs have a value"):
+            pairs = product(one, other)
+            effects = [
+                median_of(*(each.to_numpy(float) for each in pair), choice=choice_of_rates(*pair)) for pair in pairs
+            ]
+            measured.add_tied("last epoch", effects)
         return measured
 
     def _last(self, rows: "pd.DataFrame", epoch: int) -> "pd.Series":
         """Values at an epoch by run; NaN for a run that has no row there."""
-        return by_run(rows[rows["epoch"] == epoch], self.column, "last epoch").reindex(sorted(rows["run"].unique()))
+        at_end = not_negative(rows[rows["epoch"] == epoch], self.column)
+        return by_run(at_end, self.column, "last epoch").reindex(sorted(rows["run"].unique()))
 
 
 def _whole_trainings(table: "pd.DataFrame") -> "pd.DataFrame":

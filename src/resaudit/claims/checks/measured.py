@@ -22,7 +22,8 @@ class Effect:
         choice: what the paper leaves open and is chosen here, such as ``rate 0.1``; empty if nothing is.
         reaching: further ends of its interval, such as infinity if a run's value is known to be larger than recorded.
         counted: the count of a share of runs, or both counts of the first share minus the second; no replicates then.
-        ordered: the runs' values, ascending, if it is their median; no replicates then.
+        ordered: the runs' values, ascending, unknown ones last, if it is their median, or those of two groups if it is
+            the ratio of their medians; no replicates then.
         diverged: how many of how many runs diverged, over all its groups.
     """
 
@@ -32,7 +33,7 @@ class Effect:
     choice: str = ""
     reaching: tuple[float, ...] = ()
     counted: tuple[Counted, ...] = ()
-    ordered: tuple[float, ...] = ()
+    ordered: tuple[tuple[float, ...], ...] = ()
     diverged: Counted = (0, 0)
 
     @property
@@ -65,6 +66,20 @@ def effect_of(function: Callable[..., np.ndarray], *groups: np.ndarray, choice: 
         value = float(function(*whole)[0])
         without = [function(*whole[:i], every[1:], *whole[i + 1 :]) for i, every in enumerate(means)]
     return Effect(value, tuple(map(LeftOut, without, runs)), min(runs), choice, diverged=diverged(*groups))
+
+
+def median_of(values: np.ndarray, *below: np.ndarray, choice: str = "") -> Effect:
+    """The median of runs' values, shape (runs,), or its ratio to that of other runs; NaN where a run has none."""
+    groups = (values, *below)
+    ordered = tuple(tuple(np.sort(group).tolist()) for group in groups)
+    # Between minus infinity and infinity there is no median.
+    halves = [
+        known[[(len(known) - 1) // 2, len(known) // 2]] / 2 for known in (np.sort(g[~np.isnan(g)]) for g in groups)
+    ]
+    medians = [float(half.sum()) for half in halves]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(medians[0] / np.float64(medians[1])) if below else medians[0]
+    return Effect(value, (), min(map(len, groups)), choice, ordered=ordered, diverged=diverged(*groups))
 
 
 def diverged(*groups: np.ndarray) -> Counted:
@@ -141,10 +156,7 @@ class Measured:
     def add_median(self, where: str, values: np.ndarray, least_runs: int) -> None:
         """Add the median of the runs' values, shape (runs,), none of them NaN; missing if too few to bound it."""
         if self.has_enough(where, len(values), max(least_runs, FEWEST)):
-            ordered: tuple[float, ...] = tuple(np.sort(values).tolist())
-            # Between minus infinity and infinity there is none.
-            median = ordered[(len(values) - 1) // 2] / 2 + ordered[len(values) // 2] / 2
-            self.add_tied(where, [Effect(median, runs=len(values), ordered=ordered, diverged=diverged(values))])
+            self.add_tied(where, [median_of(values)])
 
     def add_share(self, where: str, *counted: Counted, diverged: Counted = (0, 0)) -> None:
         """Add a share of runs, of which so many diverged, or the first share minus the second."""

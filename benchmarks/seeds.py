@@ -1,0 +1,57 @@
+"""Verdicts by seed: does another draw of all random numbers give the same verdict?
+
+python -m benchmarks.seeds FOLDER          FOLDER/N has the figures of seed N; figures/reference those of seed 1
+
+Those of most figures are reduced as variants are, so that ten seeds take six core-hours; of three, what the claims in
+doubt read is not reduced:
+
+for N in $(seq 2 11); do
+  run() { snakemake --cores all --config seed=$N paths.figures=FOLDER/$N "$@"; }
+  run variant=control
+  run "figures=[shortcut_depths,theorem22]"
+  run "figures=[stable_scaling/training]" "overrides=[training.protocol.networks=[resnet-0.5]]"
+  run "figures=[fig07]" "overrides=[fig07.protocol.depths=[4,96]]"
+done
+
+A claim that a table cannot decide, since it lacks what the claim needs, has a dash there. The last column counts the
+seeds that give the verdict most of them give.
+"""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+from resaudit.claims.verdicts import judge
+from resaudit.figures.references import reference_file
+from resaudit.figures.tables import unchanged
+from resaudit.plan.claim import Claim
+from resaudit.plan.composition import load
+
+SCALE = "laptop"
+
+
+def verdict(claim: Claim, name: str, csv: Path) -> str:
+    """The verdict by one table; a dash if it is not there or lacks what the claim needs."""
+    if not csv.is_file():
+        return "–"
+    judged = judge(claim, unchanged(csv, name).table, SCALE)
+    return "–" if judged.obstacle else judged.verdict.value
+
+
+def main(folder: Path) -> None:
+    """Print a row a claim."""
+    seeds = sorted((each for each in folder.iterdir() if each.name.isdigit()), key=lambda each: int(each.name))
+    print(f"| claim | 1 | {' | '.join(each.name for each in seeds)} | same |\n|{'---|' * (len(seeds) + 3)}")
+    for paper, claims in load([f"scale={SCALE}"]).claims.items():
+        for id_, claim in claims.items():
+            name = f"{paper}/{claim.evidence}"
+            tables = [reference_file(name), *(each / f"{name}.csv" for each in seeds)]
+            found = [verdict(claim, name, csv) for csv in tables]
+            known = Counter(each for each in found if each != "–")
+            if known.total() > 1:
+                same = f"{known.most_common(1)[0][1]} of {known.total()}"
+                print(f"| {id_} | {' | '.join(found)} | {same} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
