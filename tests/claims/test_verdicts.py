@@ -10,6 +10,7 @@ from resaudit.claims.decision import ERROR_RATE, Verdict, error_of
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import threshold_in_words, why
 from resaudit.plan.check import Check
+from resaudit.plan.claim import Needs
 from tests.claims.made import RUNS, along_training, by_depth, claim, mentions, spread
 from tests.refusals import refused
 
@@ -167,3 +168,15 @@ def test_the_worst_point_and_the_words_of_a_verdict() -> None:
 
 def test_criteria_in_words() -> None:
     assert threshold_in_words(Check(at_least=-0.5, at_most=0.5)) == "−0.5 to 0.5"
+
+
+def test_runs_of_which_only_the_end_is_known_are_not_followed() -> None:
+    smaller = AtEveryLoss(network="a", others=["b"], column="condition_number", at_most=1, losses=5)
+    table = along_training({"a": lambda x: x, "b": lambda x: 2 * x})
+    ends = table[table["epoch"] == table["epoch"].max()]
+    both = pd.concat([table, ends.assign(run=ends["run"] + RUNS)], ignore_index=True)
+    for followed, expected in ((RUNS, Verdict.supported), (RUNS + 1, Verdict.inconclusive)):
+        asked = claim(smaller).model_copy(update={"needs": Needs(runs=3, followed=followed)})
+        judgement = judge(asked, both, "laptop")
+        assert judgement.verdict is expected
+        assert mentions(judgement.obstacle, "a", "b", followed, RUNS) == (expected is Verdict.inconclusive)

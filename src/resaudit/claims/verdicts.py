@@ -24,6 +24,7 @@ from resaudit.claims.decision import (
     verdict_of_choices,
 )
 from resaudit.claims.intervals import covered, interval, median_interval, median_ratio_interval, share_interval
+from resaudit.figures.by_loss import whole_runs
 from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Limit
 
@@ -345,6 +346,13 @@ def _missing_evidence(claim: Claim, table: pd.DataFrame, scale: str, dataset: st
                     for sample, count in counts.items()
                     if count < needs.runs
                 ]
+    if needs.followed and {"network", "run", "epoch"} <= set(table):
+        runs = whole_runs(table).groupby("network")["run"].nunique()
+        missing += [
+            f"{needs.followed} runs of {name} followed through training are needed, there are {runs.get(name, 0)}"
+            for name in dict.fromkeys(name for check in claim.checks.values() for name in check.named)
+            if runs.get(name, 0) < needs.followed
+        ]
     for column in ("run", "draw"):
         if column in table and table[column].nunique() < needs.runs:
             missing.append(f"{needs.runs} {column}s are needed, there are {table[column].nunique()}")

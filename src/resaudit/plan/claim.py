@@ -29,6 +29,8 @@ class Needs(Described):
 
     runs: Annotated[int, Field(ge=1)] = 1
     """Number of runs of every compared setting."""
+    followed: Annotated[int, Field(ge=0)] = 0
+    """Number of runs of every compared network that the table follows from the first epoch on."""
     depths: list[Depth] = []
     """Depths that the table must have."""
     scales: list[str] = ["laptop", "paper"]
@@ -43,6 +45,7 @@ class Needs(Described):
         '5 runs; depths 4, 96; scale laptop or paper; data set cifar10'
         """
         words = [counted(self.runs, "run")]
+        words += [f"{self.followed} of them followed through training"] if self.followed else []
         words += [f"depths {', '.join(map(str, self.depths))}"] if self.depths else []
         words += [f"scale {' or '.join(self.scales)}"] if self.scales else []
         words += [f"data set {' or '.join(self.datasets)}"] if self.datasets else []
