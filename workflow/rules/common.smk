@@ -26,7 +26,7 @@ from resaudit.cli.workflow import (
     warn,
 )
 from resaudit.figures.formats import SUFFIXES
-from resaudit.jobs.code import closure
+from resaudit.jobs.code import check_imports
 from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
 from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file
 from resaudit.plan.left_out import left_out_in_words
@@ -48,7 +48,7 @@ with errors_in_one_line():
     check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
     if workflow.is_main_process:
-        closure()  # a module that does not parse is said here, not by a rule
+        check_imports()
     DATASETS = JOBS.fetching()
     TARGETS = figure_targets(JOBS.plan.config, sys.argv)
 

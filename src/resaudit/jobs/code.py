@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.papers import packages
+from resaudit.base.papers import packages, papers
 
 if TYPE_CHECKING:
     from grimp import ImportGraph
@@ -46,7 +46,43 @@ def closure(*modules: str) -> set[str]:
     if missing := sorted(names - graph.modules):
         raise ResauditError("missing-module", "there is no module {names}; write it, or restore it", names=missing)
     names = names.union(*(graph.find_upstream_modules(name) for name in names))
+    names = {name for name in names if not graph.is_module_squashed(name)}  # not those of other packages
     return names | {name.rsplit(".", count)[0] for name in names for count in range(1, name.count(".") + 1)}
+
+
+def check_imports() -> None:
+    """Check that :func:`closure` sees all that papers import from their folders.
+
+    Raises:
+        ResauditError: a module does not parse, lies in a folder without ``__init__.py``, or is imported by a paper
+            and lies beside its package; an edit of it would recompute nothing.
+    """
+    for package in packages():
+        for init in sorted(set(_inits(package))):
+            if not init.is_file():
+                raise ResauditError("missing-init", "{path} is missing; write it (it may be empty)", path=init)
+    roots = {place.root for place in papers().values()}
+    loaded = {name for name, module in sys.modules.items() if getattr(module, "__spec__", None)}
+    others = {name for name in _graph().modules | loaded if "." not in name}.difference(packages())
+    for name in sorted(others):
+        spec = importlib.util.find_spec(name)
+        for file in [spec.origin, *(spec.submodule_search_locations or ())] if spec else ():
+            if file and Path(file).parent in roots:
+                raise ResauditError(
+                    "module-beside-package",
+                    "{path} is imported, but lies beside the package that imports it; move it into that package",
+                    path=file,
+                )
+
+
+def _inits(package: str) -> Iterator[Path]:
+    """The ``__init__.py`` of every folder of a package from which a module can be imported."""
+    spec = importlib.util.find_spec(package)
+    for top in (spec and spec.submodule_search_locations) or ():
+        for file in Path(top).rglob("*.py"):
+            parts = file.relative_to(top).parent.parts
+            if all(map(str.isidentifier, parts)):
+                yield from (Path(top, *parts[:count], "__init__.py") for count in range(len(parts) + 1))
 
 
 @cache
@@ -55,7 +91,7 @@ def _graph() -> "ImportGraph":
     from grimp.exceptions import SourceSyntaxError
 
     try:
-        return grimp.build_graph(*packages(), cache_dir=None)
+        return grimp.build_graph(*packages(), include_external_packages=True, cache_dir=None)
     except SourceSyntaxError as error:
         raise ResauditError("invalid-module", "{reason}; correct it", reason=error) from error
 
