@@ -158,6 +158,15 @@ def test_a_job_without_its_inputs_is_refused(kind: str, mentioned: str, resaudit
     assert mentioned in run.stderr
 
 
+def test_a_fetch_without_a_source_fails_at_once(snakemake: Command, tmp_path: Path) -> None:
+    """Sees the last command of its pipe decide: the rule ended well and waited for files."""
+    (tmp_path / "empty").mkdir()
+    run = snakemake("fetch_mnist", "--config", f"overrides=[dataset.folder={tmp_path}/empty,dataset.sources=[folder]]")
+    assert run.returncode != 0
+    assert "[no-source]" in run.stderr
+    assert not re.search("Finished jobid|Waiting at most|MissingOutput", run.stderr)
+
+
 def test_a_bad_data_folder_stops_the_workflow(mnist_config: Config, snakemake: Command, tmp_path: Path) -> None:
     """tests/engine/test_sources.py has every way to be bad."""
     folder = tmp_path / "mine"

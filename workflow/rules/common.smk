@@ -65,8 +65,9 @@ BENCHMARKS = RESULTS / "benchmarks"
 RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *as_words()])
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} --code {params.code} 2> {log:q}"
 
+# Snakemake's own prefix, which this one would replace: without it only the last command of a rule could fail.
 # Where standard error was closed, Snakemake's log file takes its number, and shells would have none to write to.
-shell.prefix("true >&2 || exec 2> /dev/null; ")
+shell.prefix("set -euo pipefail; true >&2 || exec 2> /dev/null; ")
 
 # A job waiting for its GPU would block a processor that CPU jobs could use.
 ON_GPU = JOBS.execution.device == "cuda"
