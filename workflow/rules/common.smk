@@ -1,5 +1,6 @@
 # The configuration, composed and validated before any job starts, and functions shared by the rules.
 import gc
+import os
 import shlex
 import sys
 from pathlib import Path

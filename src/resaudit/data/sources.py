@@ -42,9 +42,9 @@ Contents = dict[str, bytes]
 
 
 def fetch(dataset: Dataset, folder: Path) -> list[str]:
-    """Store the data set's files under ``folder``, from the first source that has the right bytes.
+    """Store the data set's missing and wrong files under ``folder``, from the first source that has the right bytes.
 
-    Existing files with the right digests are kept.
+    Existing files with the right digests are kept; a source need not have these.
 
     Returns:
         One line for each source that was tried, in order.
@@ -52,20 +52,24 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
     Raises:
         ResauditError: every source failed; the message lists the attempts and what to do by hand.
     """
-    with suppress(ResauditError):
-        for file in dataset.files.values():
+    files = dict(dataset.files)
+    for key, file in dataset.files.items():
+        with suppress(ResauditError):
             read_verified(folder, file)
+            del files[key]
+    if not files:
         return [f"{folder} holds {dataset.title} already"]
+    wanted = dataset.model_copy(update={"files": files})
     attempts: list[str] = []
     for source in dataset.sources:
         try:
-            contents = _read(source, dataset)
-            for key, file in dataset.files.items():
+            contents = _read(source, wanted)
+            for key, file in files.items():
                 _verify(contents[key], file)
         except ResauditError as error:
             attempts.append(f"{source}: {error.line}")
             continue
-        for key, file in dataset.files.items():
+        for key, file in files.items():
             with written_whole(folder / file.name) as temporary:
                 temporary.write_bytes(contents[key])
         return [*attempts, f"{source}: {dataset.title}, checksums right, stored in {folder}"]
