@@ -27,8 +27,8 @@ def unpacked(place: Path) -> Iterator[Path]:
     """A folder itself, or the files of a tar archive in a temporary folder; hidden ones are left out.
 
     Raises:
-        ResauditError: the archive cannot be read, has more than :data:`LARGEST_ARCHIVE` bytes, or holds a symbolic link
-            or another thing that is not a file.
+        ResauditError: the archive cannot be read, is cut or damaged, has more than :data:`LARGEST_ARCHIVE` bytes, or
+            holds a symbolic link or another thing that is not a file.
     """
     if place.is_dir():
         yield place
@@ -54,7 +54,24 @@ def unpacked(place: Path) -> Iterator[Path]:
                     shutil.copyfileobj(content, file)
                     if file.tell() != source.size:
                         raise EOFError(f"it ends inside {path}")
+            _check_end(archive)
         yield folder
+
+
+def _check_end(archive: tarfile.TarFile) -> None:
+    """Check that the last member is followed by zeros alone, two blocks or more.
+
+    At a header that is cut or damaged, tarfile ends as at the archive's end.
+    """
+    assert archive.fileobj is not None
+    archive.fileobj.seek(archive.offset)
+    zeros = 0
+    while block := archive.fileobj.read(2**20):
+        if block.strip(b"\0"):
+            raise ValueError(f"it is damaged, or holds more, at byte {archive.offset + zeros} of the unpacked archive")
+        zeros += len(block)
+    if zeros < 2 * tarfile.BLOCKSIZE:
+        raise EOFError("it is cut off: it does not end in two blocks of zeros")
 
 
 def children(folder: Path) -> list[Path]:

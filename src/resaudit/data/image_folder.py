@@ -142,6 +142,8 @@ def _check_exact(name: str, image: Any) -> None:
         content = f"the mode {image.mode}"
     elif image.has_transparency_data:
         content = "transparency"
+    elif image.format == "BMP" and "X" in image.tile[0][3][0]:
+        content = "32 bits a pixel"  # Pillow leaves out what may be alpha
     elif image.format == "PNG" and image.tile[0][3].endswith(";16B"):
         content = "samples of 16 bits"
     elif getattr(image, "n_frames", 1) > 1:
