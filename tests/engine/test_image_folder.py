@@ -373,6 +373,25 @@ def test_image_of_a_format_that_is_not_read_is_refused(mine: Path, kind: str, su
         description_of(mine)
 
 
+@pytest.mark.parametrize("place", ["train/cat", "train", "test/ant"])
+@pytest.mark.parametrize(
+    "name", ["2.png.part", "2.png.crdownload", "Unconfirmed 7.crdownload", "2.jpg.1", "2.BMP.TMP", "2.webp.aria2"]
+)
+def test_what_looks_like_an_unfinished_image_is_refused(place: str, name: str, mine: Path) -> None:
+    (mine / place / name).write_bytes(b"")
+    with refused("misplaced-image", name=f"{place}/{name}"):
+        description_of(mine)
+
+
+def test_two_data_sets_in_one_folder_are_refused(mine: Path) -> None:
+    expected = description_of(mine)
+    shutil.copytree(mine, mine.parent / "both" / "old")
+    assert description_of(mine.parent / "both") == expected
+    shutil.copytree(mine, mine.parent / "both" / "new")
+    with refused("ambiguous-images", folders=["new", "old"]):
+        description_of(mine.parent / "both")
+
+
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB"])
 def test_image_that_rgb_holds_is_read(mine: Path, mode: str) -> None:
     Image.new(mode, (5, 4)).save(mine / "train" / "ant" / "x.png")

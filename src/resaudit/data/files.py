@@ -7,11 +7,12 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath, PurePosixPath
 
 from resaudit.base.errors import ResauditError
+from resaudit.data.dataset import StoredFile
 
 LARGEST_ARCHIVE = 2**31
 """Bytes of the files in an archive; ten times CIFAR's."""
@@ -99,6 +100,32 @@ def beginning(path: Path, count: int) -> bytes:
             while block := file.read(min(count - len(content), 2**20)):
                 content += block
             return bytes(content)
+
+
+def right_one(candidates: Sequence[Path], read: Callable[[Path], bytes], file: StoredFile) -> bytes:
+    """The bytes of the first of several candidates for a file that has its digest.
+
+    Raises:
+        ResauditError: none has; all are named.
+    """
+    faults: list[ResauditError] = []
+    for path in candidates:
+        try:
+            content = read(path)
+            file.check(content)
+        except ResauditError as error:
+            faults.append(error)
+        else:
+            return content
+    if len(faults) == 1:
+        raise faults[0]
+    raise ResauditError(
+        "no-right-data",
+        "none of {candidates} is the right {name}: {faults}",
+        candidates=candidates,
+        name=file.name,
+        faults=faults,
+    )
 
 
 @contextmanager
