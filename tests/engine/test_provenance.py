@@ -139,6 +139,31 @@ def test_a_machine_made_to_compute_as_an_older_one_is_of_another_class(tmp_path:
     assert older["vector lanes"]["training"] in (4, None)
 
 
+SWITCHED = {
+    "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_DEFAULT_FPMATH_MODE": "BF16", "MKL_CBWR": "AUTO", "OPENBLAS_CORETYPE": "ZEN",
+    "BLIS_ARCH_TYPE": "zen", "OMP_DYNAMIC": "true", "KMP_FORCE_REDUCTION": "tree", "NPY_DISABLE_CPU_FEATURES": "AVX2",
+    "NVIDIA_TF32_OVERRIDE": "1", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1", "CUBLAS_WORKSPACE_CONFIG": ":16:8",
+    "MKL_DOMAIN_NUM_THREADS": "MKL_BLAS=2", "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2", "PYTORCH_NEW_SWITCH": "1",
+}  # fmt: skip
+NOT_SWITCHED = {
+    "OMP_NUM_THREADS": "7", "MKL_NUM_THREADS": "7", "OMP_PLACES": "cores", "OMP_PROC_BIND": "true", "DNNL_VERBOSE": "1",
+    "KMP_AFFINITY": "compact", "TORCH_HOME": "/home/me", "PYTORCH_VERSION": "2.9", "NVIDIA_API_KEY": "nvapi-7",
+    "NVIDIA_VISIBLE_DEVICES": "all", "TORCH_TOKEN": "7", "MKL_CBWR": "", "HOME": "/home/me",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+}  # fmt: skip
+
+
+def test_any_variable_of_a_library_that_may_change_digits_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sees a switch of another name than those known when this was written."""
+    before = cpu_platform("cpu")["switches"]
+    for name, value in NOT_SWITCHED.items():
+        monkeypatch.setenv(name, value)
+    assert cpu_platform("cpu")["switches"] == before
+    for name, value in SWITCHED.items():
+        monkeypatch.setenv(name, value)
+    assert cpu_platform("cpu")["switches"] == before | SWITCHED
+
+
 def test_a_job_without_torch_is_of_a_class_without_torch(tmp_path: Path) -> None:
     without = class_with({}, tmp_path, loaded="numpy")
     here = cpu_platform("cpu")
