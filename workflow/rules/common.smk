@@ -8,6 +8,9 @@ from pathlib import Path
 # Imports and planning make half a million objects and hardly any garbage: a search for it at every 700th, Python's
 # default, takes a twentieth of the start.
 gc.set_threshold(50_000)
+# A file random.py in the working directory is nobody's module: not in this process, nor in any that it starts.
+sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path.cwd()]
+os.environ["PYTHONSAFEPATH"] = "1"
 
 from snakemake.io import IOFile
 from snakemake.settings.enums import RerunTrigger
