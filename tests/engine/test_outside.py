@@ -18,7 +18,8 @@ from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import check_modules, overrides_from
 from resaudit.figures.drawing import DrawnAt, draw, figure_module
 from resaudit.figures.tables import errors_naming
-from resaudit.jobs.code import check_imports, closure
+from resaudit.jobs import code
+from resaudit.jobs.code import check_imports, closure, code_sha256
 from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import computing_kinds, kind_named, plan_file, write_job
 from resaudit.plan.composition import config_folder, load
@@ -148,6 +149,20 @@ def test_what_a_paper_imports_from_another_is_its_code_and_travels_with_it(tmp_p
     assert "dice.jobs" in closure("coins.jobs")
     held = {name.split("/")[1] for name in papers_in_crate({"coins"})}
     assert held == {"coins", "config", "dice"}
+
+
+def test_a_module_may_begin_with_a_byte_order_mark_and_must_be_utf_8(folder: Path, bare: Path) -> None:
+    composed(folder, bare)
+    before = code_sha256("adam.jobs", "adam")
+    jobs = folder / "adam" / "jobs.py"
+    jobs.write_text(jobs.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    code._module_sha256.cache_clear()
+    assert code_sha256("adam.jobs", "adam") == before
+    check_imports()
+    (folder / "adam" / "names.py").write_text("# coding: latin-1\nNAME = 'größe'\n", encoding="latin-1")
+    with refused("invalid-module") as caught:
+        check_imports()
+    assert "names.py" in caught.value.line
 
 
 def test_a_kind_of_job_without_files_is_refused(folder: Path, bare: Path) -> None:

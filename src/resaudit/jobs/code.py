@@ -54,13 +54,16 @@ def check_imports() -> None:
     """Check that :func:`closure` sees all that papers import from their folders.
 
     Raises:
-        ResauditError: a module does not parse, lies in a folder without ``__init__.py``, or is imported by a paper
-            and lies beside its package; an edit of it would recompute nothing.
+        ResauditError: a module does not parse or is not UTF-8, lies in a folder without ``__init__.py``, or lies beside
+            the package of a paper that imports it; an edit of it would recompute nothing.
     """
-    for package in packages():
-        for init in sorted(set(_inits(package))):
-            if not init.is_file():
-                raise ResauditError("missing-init", "{path} is missing; write it (it may be empty)", path=init)
+    for file in sorted(file for package in packages() for file in _modules(package)):
+        try:
+            file.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise ResauditError("missing-init", "{path} is missing; write it (it may be empty)", path=file) from error
+        except ValueError as error:
+            raise ResauditError("invalid-module", "{reason}; correct it", reason=f"{file} is not UTF-8") from error
     roots = {place.root for place in papers().values()}
     loaded = {name for name, module in sys.modules.items() if getattr(module, "__spec__", None)}
     others = {name for name in _graph().modules | loaded if "." not in name}.difference(packages())
@@ -75,14 +78,16 @@ def check_imports() -> None:
                 )
 
 
-def _inits(package: str) -> Iterator[Path]:
-    """The ``__init__.py`` of every folder of a package from which a module can be imported."""
+def _modules(package: str) -> set[Path]:
+    """The modules of a package that can be imported, and the ``__init__.py`` of each of their folders."""
     spec = importlib.util.find_spec(package)
+    files = set[Path]()
     for top in (spec and spec.submodule_search_locations) or ():
         for file in Path(top).rglob("*.py"):
-            parts = file.relative_to(top).parent.parts
-            if all(map(str.isidentifier, parts)):
-                yield from (Path(top, *parts[:count], "__init__.py") for count in range(len(parts) + 1))
+            *folders, name = file.relative_to(top).with_suffix("").parts
+            if all(map(str.isidentifier, (*folders, name))):
+                files |= {file, *(Path(top, *folders[:count], "__init__.py") for count in range(len(folders) + 1))}
+    return files
 
 
 @cache
@@ -103,7 +108,7 @@ def _module_sha256(module: str) -> str:
     assert spec.origin is not None
     source = Path(spec.origin)
     # The engine's own package encloses every module; what it holds is for notebooks, and no job takes it.
-    meant = "" if module == "resaudit" else source.read_text(encoding="utf-8")
+    meant = "" if module == "resaudit" else source.read_text(encoding="utf-8-sig")
     digest = hashlib.sha256(_meaning(meant).encode())
     if spec.submodule_search_locations:
         for file in sorted(file for pattern in BESIDE for file in source.parent.glob(pattern)):
