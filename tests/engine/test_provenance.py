@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -47,6 +48,17 @@ def test_a_copy_inside_another_repository_has_no_commit(tracked: bool, tmp_path:
     code = "from resaudit.jobs.provenance import commit; print(commit())"
     environment = {"PYTHONPATH": str(tmp_path / "inner" / "src")}
     assert run_command(sys.executable, "-c", code, cwd=tmp_path, environment=environment).stdout == "None\n"
+
+
+def test_asking_for_the_commit_does_not_write_the_users_index(tmp_path: Path) -> None:
+    """Sees the lock of an index that is written again, for which the user's own commit fails."""
+    (tmp_path / "a.py").touch()
+    for arguments in (["init", "-q"], ["add", "a.py"], ["commit", "-qm", "all"]):
+        assert run_command("git", "-c", "user.name=x", "-c", "user.email=x", *arguments, cwd=tmp_path).returncode == 0
+    os.utime(tmp_path / "a.py", (1, 1))
+    before = (tmp_path / ".git" / "index").read_bytes()
+    assert commit_of(tmp_path, ["a.py"]) is not None
+    assert (tmp_path / ".git" / "index").read_bytes() == before
 
 
 def test_a_folder_that_no_repository_tracks_has_no_commit(tmp_path: Path) -> None:
