@@ -383,6 +383,21 @@ def test_what_looks_like_an_unfinished_image_is_refused(place: str, name: str, m
         description_of(mine)
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:ba89\nsize 470\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(POINTER, "git-LFS"), (b"PK\3\4" + bytes(600), "zip"), (b"<html>", "web")]
+)
+def test_what_often_stands_in_a_files_place_is_named(content: bytes, said: str, mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.tar").write_bytes(content)
+    (mine / "test" / "ant" / "x.png").write_bytes(content)
+    for place, code in ((tmp_path / "own.tar", "unreadable-data"), (mine, "unreadable-image")):
+        with refused(code) as error:
+            description_of(place)
+        assert said in str(error.value)
+
+
 def test_two_data_sets_in_one_folder_are_refused(mine: Path) -> None:
     expected = description_of(mine)
     shutil.copytree(mine, mine.parent / "both" / "old")

@@ -148,6 +148,21 @@ def test_the_right_one_of_several_files_is_taken_else_all_are_named(tmp_path: Pa
         fetch(dataset, tmp_path / "other")
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:ba89\nsize 47040016\n"
+
+
+@pytest.mark.parametrize("name", [IMAGES, f"{IMAGES}.gz"])
+def test_a_pointer_of_git_lfs_is_named(name: str, tmp_path: Path) -> None:
+    dataset = small_idx(tmp_path / "mine", None, str(tmp_path / "mine"))
+    (tmp_path / "mine" / IMAGES).unlink()
+    (tmp_path / "mine" / name).write_bytes(POINTER)
+    with no_source("git-LFS", name, folder="unreadable-data"):
+        fetch(dataset, tmp_path / "data")
+    with refused("unreadable-data", path=tmp_path / "mine" / name) as error:
+        described(tmp_path / "mine")
+    assert "git-LFS" in str(error.value)
+
+
 @pytest.mark.parametrize(
     "name",
     ["mnist", "other"],

@@ -79,6 +79,15 @@ def test_a_figures_short_name_is_a_target(snakemake: Command) -> None:
     assert re.findall(r"rule (\w+):", run.stdout + run.stderr)[-2:] == ["show", "theorem1"]
 
 
+def test_an_absolute_target_is_told_its_name(snakemake: Command, tmp_path: Path) -> None:
+    config = ("--config", "scale=smoke", "figures=[theorem1]")
+    name = "figures/demystifying_resnet/theorem1.csv"
+    assert_exits(snakemake(str(tmp_path / name), "-n", *config), "absolute-target", f"write {name}")
+    report = ("--report", str(tmp_path / "figures" / "report.html"))
+    run = snakemake(str(tmp_path / name), "-n", *report, *config, f"overrides=[paths.figures={tmp_path}/figures]")
+    assert "[absolute-target]" not in run.stderr
+
+
 @pytest.mark.parametrize(("override", "code", "mentioned"), BAD)
 def test_resaudit_refuses_bad_overrides(override: str, code: str, mentioned: str, tmp_path: Path) -> None:
     run = in_process("list", override, cwd=tmp_path)

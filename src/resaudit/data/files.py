@@ -22,6 +22,8 @@ _WEB_PAGE = re.compile(
     rb"(\xef\xbb\xbf)?\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
 
 @contextmanager
 def unpacked(place: Path) -> Iterator[Path]:
@@ -99,7 +101,9 @@ def beginning(path: Path, count: int) -> bytes:
             # In blocks: read(count) would allocate count bytes, whatever the file holds.
             while block := file.read(min(count - len(content), 2**20)):
                 content += block
-            return bytes(content)
+        if content.startswith(_POINTER):
+            raise ValueError(what_it_is(path))
+        return bytes(content)
 
 
 def right_one(candidates: Sequence[Path], read: Callable[[Path], bytes], file: StoredFile) -> bytes:
@@ -137,7 +141,7 @@ def _readable(path: Path) -> Iterator[None]:
             "unreadable-data",
             "{path} cannot be read ({reason})",
             path=path,
-            reason="it is a web page, not the file" if is_web_page(path) else first_line(error),
+            reason=what_it_is(path) or first_line(error),
         ) from error
 
 
@@ -153,6 +157,21 @@ def is_hidden(name: PurePath) -> bool:
 def first_line(error: BaseException) -> str:
     """The first line of an error's message."""
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")
+
+
+def what_it_is(path: Path) -> str | None:
+    """What a file is that cannot be read, if it is what often stands in another's place."""
+    if is_web_page(path):
+        return "it is a web page, not the file"
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                start = file.read(len(_POINTER))
+            if start == _POINTER:
+                return "it is a pointer of git-LFS, not the file; 'git lfs pull' gets that"
+            if start.startswith(b"PK\x03\x04"):
+                return "it is a zip archive; unpack it"
+    return None
 
 
 def is_web_page(path: Path) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.dataset import LARGEST_CLASSES, LARGEST_FILE
-from resaudit.data.files import children, first_line, unpacked
+from resaudit.data.files import children, first_line, unpacked, what_it_is
 from resaudit.data.idx import to_idx
 
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
@@ -138,7 +138,10 @@ def _pixels(path: Path, name: str, shape: tuple[int, ...] | None) -> np.ndarray:
             pixels = np.ascontiguousarray(np.asarray(image.convert("RGB")).transpose(2, 0, 1))
     except (*UNDECODABLE, Image.DecompressionBombError) as error:
         raise ResauditError(
-            "unreadable-image", "{name} cannot be decoded ({reason})", name=name, reason=first_line(error)
+            "unreadable-image",
+            "{name} cannot be decoded ({reason})",
+            name=name,
+            reason=what_it_is(path) or first_line(error),
         ) from error
     if shape not in (None, pixels.shape):
         raise ResauditError(
