@@ -7,6 +7,7 @@ import resource
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -236,6 +237,17 @@ def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
     assert start is not None
     assert int(start.step) == 9
     assert_same(run(objective, weights, start), run(objective, weights))
+
+
+def test_in_a_thread_work_is_done_and_signals_are_the_processs() -> None:
+    def work() -> int | None:
+        with delayed_signals() as signalled:
+            return signalled()
+
+    before = signal.getsignal(signal.SIGTERM)
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(work).result() is None
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_where_no_checkpoint_can_be_written_the_work_goes_on(

@@ -155,6 +155,18 @@ def test_fetched_records_are_read_as_images(mine: Path, tmp_path: Path) -> None:
     assert (found.classes, found.train_images.dtype, found.train_labels.dtype) == (10, np.uint8, np.uint8)
 
 
+def test_the_right_one_of_several_copies_is_taken_else_all_are_named(mine: Path, tmp_path: Path) -> None:
+    put_pickles_below(mine)
+    spoil_truncate(mine)
+    write_files(mine / "a", {name: flip(content) for name, content in PICKLES.items()})
+    fetch(cifar(mine), tmp_path / "data")
+    assert_stored(tmp_path / "data")
+    write_files(mine / "cifar-10-batches-py", {"test_batch": flip(PICKLES["test_batch"])})
+    wrong = (mine / "test_batch.bin", mine / "a" / "test_batch", mine / "cifar-10-batches-py" / "test_batch")
+    with no_source(*wrong, folder="no-right-data"):
+        fetch(cifar(mine), tmp_path / "other")
+
+
 def flip(content: bytes) -> bytes:
     return content[:5000] + bytes([content[5000] ^ 1]) + content[5001:]
 

@@ -869,6 +869,22 @@ def test_a_variant_that_gives_no_figure_is_refused_when_planning(override: str, 
     check_under_variants(load(["figures=[demystifying_resnet/fig07]"], folder), Files(folder))
 
 
+COPIES = [
+    "theorem1.sync-conflict-20260101-120000-ABCDEFG", "theorem1 (Ada's conflicted copy 2026-01-01)", "theorem1 (1)",
+    "theorem1_conf(1)", "claims.sync-conflict-20260101-120000-ABCDEFG", "theorem1 - Kopie", "fig.1", "a{b}", "f" * 101,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_file_whose_name_no_figure_can_have_is_refused_by_name(name: str, tmp_path: Path) -> None:
+    """As a copy by a program that keeps folders in step: also in runs of other figures, which ended in a traceback."""
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    copy = folder / "paper" / "demystifying_resnet" / f"{name}.yaml"
+    shutil.copy(copy.with_name("theorem1.yaml"), copy)
+    with refused("invalid-figure-name", path=copy):
+        load(["figures=[theorem2]"], folder)
+
+
 BOMB = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
 
 

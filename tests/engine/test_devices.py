@@ -8,16 +8,19 @@ import os
 import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from resaudit.runtime import devices
 from resaudit.runtime.devices import VISIBLE, claim_device, cuda_is_usable, visible_devices
 from tests.refusals import refused
 
 CLAIM = """
 import sys
 from pathlib import Path
+from resaudit.runtime import devices
 from resaudit.runtime.devices import VISIBLE, claim_device
 environment = dict(item.split("=", 1) for item in sys.argv[3:])
 claimed = claim_device(environment, folder=Path(sys.argv[1]), nodes=Path(sys.argv[2]))
@@ -150,6 +153,18 @@ def test_a_device_that_torch_has_no_kernels_for_is_not_used_and_a_warning_says_s
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith("resaudit: warning: ")
     assert "(CUDA error: no kernel image is available)" in line
+
+
+def test_a_driver_that_does_not_answer_is_not_waited_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch.py").write_text("import time\ntime.sleep(600)")
+    monkeypatch.setattr(devices, "SECONDS_TO_ANSWER", 0.5)
+    start = time.monotonic()
+    assert not cuda_is_usable({**os.environ, VISIBLE: "0", "PYTHONPATH": str(tmp_path)})
+    assert time.monotonic() - start < 60
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("resaudit: warning: ")
 
 
 def test_without_a_list_all_devices_are_visible(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """Oracle: torchvision's ImageFolder and images made here. Sees another order, another decoder's mode, mixed sizes."""
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import shutil
 import struct
@@ -198,6 +201,46 @@ def test_a_truncated_archive_is_refused(mine: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+OPEN = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+@pytest.mark.parametrize("suffix", OPEN)
+def test_an_archive_cut_at_any_block_is_whole_or_refused(suffix: str, mine: Path, tmp_path: Path) -> None:
+    """Sees a header that is cut read as the archive's end: the images after it were lost without a word."""
+    whole = packed(mine, tmp_path / "made" / "own.tar").read_bytes()
+    expected, archive = description_of(mine), tmp_path / f"own.tar{suffix}"
+    last = len(whole.rstrip(b"\0"))
+    for end in range(0, len(whole), tarfile.BLOCKSIZE // 2):
+        archive.write_bytes(OPEN[suffix](whole[:end]))
+        if end >= last + 3 * tarfile.BLOCKSIZE:
+            assert description_of(archive) == expected
+        elif end < last + tarfile.BLOCKSIZE:
+            with refused("unreadable-data", path=archive):
+                description_of(archive)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+def test_an_archive_whose_compressed_bytes_are_cut_is_refused(suffix: str, mine: Path, tmp_path: Path) -> None:
+    compressed = packed(mine, tmp_path / f"own.tar{suffix}").read_bytes()
+    archive = tmp_path / f"own.tar{suffix}"
+    for end in [*range(0, len(compressed), len(compressed) // 20), len(compressed) - 1]:
+        archive.write_bytes(compressed[:end])
+        with refused("unreadable-data", path=archive):
+            description_of(archive)
+
+
+def test_an_archive_with_a_damaged_header_or_more_after_its_end_is_refused(mine: Path, tmp_path: Path) -> None:
+    archive = packed(mine, tmp_path / "own.tar")
+    whole = archive.read_bytes()
+    with tarfile.open(archive) as opened:
+        headers = [member.offset for member in opened.getmembers()]
+    damaged = [whole[:at] + b"?" + whole[at + 1 :] for at in headers]
+    for content in (*damaged, whole + whole, whole + b"more", whole.rstrip(b"\0") + b"?" + bytes(1024)):
+        archive.write_bytes(content)
+        with refused("unreadable-data", path=archive):
+            description_of(archive)
+
+
 def test_more_classes_than_labels_are_refused(tmp_path: Path) -> None:
     one = io.BytesIO()
     Image.new("RGB", (1, 1)).save(one, "png")
@@ -273,6 +316,14 @@ def png(bits: int, colour: int, samples: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
+def bmp(compression: int, alpha: int = 0) -> bytes:
+    """A BMP of 5 x 4 black pixels of 32 bits, whose fourth bytes, its alpha, are 0 to 19 (BITMAPV4HEADER)."""
+    masks = struct.pack("<IIII", 0xFF0000, 0xFF00, 0xFF, alpha)
+    header = struct.pack("<IiiHHIIiiII", 108, 5, 4, 1, 32, compression, 80, 0, 0, 0, 0) + masks + bytes(52)
+    pixels = b"".join(bytes((0, 0, 0, number)) for number in range(20))
+    return struct.pack("<2sIHHI", b"BM", 14 + len(header) + 80, 0, 0, 14 + len(header)) + header + pixels
+
+
 @pytest.mark.parametrize(
     ("name", "content", "mentioned"),
     [
@@ -280,6 +331,9 @@ def png(bits: int, colour: int, samples: int) -> bytes:
         ("x.png", png(16, 0, 1), "I;16"),
         ("x.png", png(16, 6, 4), "RGBA"),
         ("x.jpg", png(16, 2, 3), "16"),
+        ("x.bmp", bmp(0), "32 bits"),
+        ("x.bmp", bmp(3), "32 bits"),
+        ("x.bmp", bmp(3, 0xFF000000), "RGBA"),
     ],
 )
 def test_image_of_more_than_eight_bits_is_refused(mine: Path, name: str, content: bytes, mentioned: str) -> None:
@@ -317,6 +371,40 @@ def test_image_of_a_format_that_is_not_read_is_refused(mine: Path, kind: str, su
     Image.new("RGB", (5, 4)).save(mine / "train" / "ant" / f"x.{suffix}", kind)
     with refused(code, name=f"train/ant/x.{suffix}"):
         description_of(mine)
+
+
+@pytest.mark.parametrize("place", ["train/cat", "train", "test/ant"])
+@pytest.mark.parametrize(
+    "name", ["2.png.part", "2.png.crdownload", "Unconfirmed 7.crdownload", "2.jpg.1", "2.BMP.TMP", "2.webp.aria2"]
+)
+def test_what_looks_like_an_unfinished_image_is_refused(place: str, name: str, mine: Path) -> None:
+    (mine / place / name).write_bytes(b"")
+    with refused("misplaced-image", name=f"{place}/{name}"):
+        description_of(mine)
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:ba89\nsize 470\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(POINTER, "git-LFS"), (b"PK\3\4" + bytes(600), "zip"), (b"<html>", "web")]
+)
+def test_what_often_stands_in_a_files_place_is_named(content: bytes, said: str, mine: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.tar").write_bytes(content)
+    (mine / "test" / "ant" / "x.png").write_bytes(content)
+    for place, code in ((tmp_path / "own.tar", "unreadable-data"), (mine, "unreadable-image")):
+        with refused(code) as error:
+            description_of(place)
+        assert said in str(error.value)
+
+
+def test_two_data_sets_in_one_folder_are_refused(mine: Path) -> None:
+    expected = description_of(mine)
+    shutil.copytree(mine, mine.parent / "both" / "old")
+    assert description_of(mine.parent / "both") == expected
+    shutil.copytree(mine, mine.parent / "both" / "new")
+    with refused("ambiguous-images", folders=["new", "old"]):
+        description_of(mine.parent / "both")
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB"])

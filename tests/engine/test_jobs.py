@@ -226,6 +226,7 @@ def claimed_in_a_fork(figure: str, device: str, usable: bool, environment: dict[
         try:
             os.environ.update(environment)
             tempfile.tempdir = None
+            devices.settled.cache_clear()
             devices.cuda_is_usable = torch.cuda.is_available = lambda: usable  # type: ignore[assignment]
             config = load(["scale=smoke", f"device={device}"], only=[f"demystifying_resnet/{figure}"])
             said.write_text(device_of(first_of(make_plan(config), Train), execution_of(config)))

@@ -14,7 +14,7 @@ from resaudit.cli.skeleton import write_paper
 from resaudit.figures.drawing import DrawnAt, draw, read_about, read_csv
 from resaudit.jobs import code
 from resaudit.plan.plan import plan_figure
-from tests.conftest import forget_papers, run_planned, smoke_figure
+from tests.conftest import forget_papers, run_command, run_planned, smoke_figure
 from tests.refusals import refused
 
 pytestmark = pytest.mark.usefixtures("no_paper_stays")
@@ -77,3 +77,24 @@ def test_the_package_itself_loads_nothing_and_is_the_code_of_no_job() -> None:
     heavy = "{'numpy', 'pandas', 'torch', 'hydra'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", f"import sys, resaudit; assert not {heavy}"], check=True)
     assert code._module_sha256("resaudit") == code._module_sha256("residual")
+
+
+UNDER_HYDRA = """
+import hydra, resaudit
+from hydra.core.global_hydra import GlobalHydra
+
+@hydra.main(version_base="1.2", config_path=None)
+def main(config):
+    theirs = GlobalHydra.instance().hydra
+    assert theirs is not None
+    assert len(resaudit.load("demystifying_resnet/fig04"))
+    assert GlobalHydra.instance().hydra is theirs
+    assert not hydra.version.base_at_least("1.3")
+
+main()
+"""
+
+
+def test_a_table_is_loaded_in_a_script_that_uses_hydra_itself(tmp_path: Path) -> None:
+    run = run_command(sys.executable, "-c", UNDER_HYDRA, cwd=tmp_path, environment={"HYDRA_FULL_ERROR": "1"})
+    assert run.returncode == 0, run.stderr

@@ -18,12 +18,14 @@ from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import check_modules, overrides_from
 from resaudit.figures.drawing import DrawnAt, draw, figure_module
 from resaudit.figures.tables import errors_naming
-from resaudit.jobs.code import closure
+from resaudit.jobs import code
+from resaudit.jobs.code import check_imports, closure, code_sha256
 from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import computing_kinds, kind_named, plan_file, write_job
 from resaudit.plan.composition import config_folder, load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan, plan_figure
+from resaudit.share.archive.contents import _outside as papers_in_crate
 from tests.conftest import CHECKOUT, forget_papers, run_planned
 from tests.refusals import refused
 
@@ -93,8 +95,74 @@ def test_a_module_that_does_not_parse_is_said_before_any_rule(folder: Path, bare
     composed(folder, bare)
     (folder / "adam" / "regret.py").write_text("def (\n", encoding="utf-8")
     with refused("invalid-module") as caught:
-        closure()
+        check_imports()
     assert str(folder / "adam" / "regret.py") in str(caught.value)
+
+
+BY_NAME = "import importlib\n\nimportlib.import_module('labelhelp')\n"
+
+
+@pytest.mark.parametrize(
+    ("helper", "importer", "code"),
+    [
+        ("labelhelp.py", "import labelhelp\n", "module-beside-package"),
+        ("labelhelp.py", "def late():\n    from labelhelp import SIZE\n", "module-beside-package"),
+        ("labelhelp.py", BY_NAME, "module-beside-package"),
+        ("labelhelp/__init__.py", "import labelhelp\n", "module-beside-package"),
+        ("labelhelp/sizes.py", "from labelhelp.sizes import SIZE\n", "module-beside-package"),
+        ("adam/labelhelp/sizes.py", "from adam.labelhelp.sizes import SIZE\n", "missing-init"),
+        ("adam/labelhelp/deep/sizes.py", "import adam.labelhelp.deep.sizes\n", "missing-init"),
+    ],
+)
+def test_what_a_paper_imports_from_its_folder_is_code_or_refused(
+    helper: str, importer: str, code: str, folder: Path, bare: Path
+) -> None:
+    """Sees a helper module whose edit would leave old results and old figures, and which no crate would hold."""
+    for name in [name for name in sys.modules if name.startswith("labelhelp")]:
+        del sys.modules[name]
+    (folder / helper).parent.mkdir(parents=True, exist_ok=True)
+    (folder / helper).write_text("SIZE = 3\n", encoding="utf-8")
+    jobs = folder / "adam" / "jobs.py"
+    jobs.write_text(jobs.read_text(encoding="utf-8") + importer, encoding="utf-8")
+    composed(folder, bare)
+    computing_kinds()
+    with refused(code) as caught:
+        check_imports()
+    assert str(folder / helper.partition("labelhelp")[0] / "labelhelp") in caught.value.line
+
+
+def test_what_lies_beside_a_paper_and_is_not_imported_may_stay(folder: Path, bare: Path) -> None:
+    for file in ("setup.py", "labelhelp/sizes.py", "adam/my-notes/old.py", "adam/.trash/old.py"):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text("SIZE = 3\n", encoding="utf-8")
+    composed(folder, bare)
+    check_imports()
+
+
+def test_what_a_paper_imports_from_another_is_its_code_and_travels_with_it(tmp_path: Path, bare: Path) -> None:
+    for name in ("coins", "dice", "cards"):
+        write_paper(name, tmp_path / "papers")
+    with (tmp_path / "papers" / "coins" / "jobs.py").open("a", encoding="utf-8") as jobs:
+        jobs.write("\nimport dice.experiments\n")
+    composed(tmp_path / "papers", bare)
+    check_imports()
+    assert "dice.jobs" in closure("coins.jobs")
+    held = {name.split("/")[1] for name in papers_in_crate({"coins"})}
+    assert held == {"coins", "config", "dice"}
+
+
+def test_a_module_may_begin_with_a_byte_order_mark_and_must_be_utf_8(folder: Path, bare: Path) -> None:
+    composed(folder, bare)
+    before = code_sha256("adam.jobs", "adam")
+    jobs = folder / "adam" / "jobs.py"
+    jobs.write_text(jobs.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    code._module_sha256.cache_clear()
+    assert code_sha256("adam.jobs", "adam") == before
+    check_imports()
+    (folder / "adam" / "names.py").write_text("# coding: latin-1\nNAME = 'größe'\n", encoding="latin-1")
+    with refused("invalid-module") as caught:
+        check_imports()
+    assert "names.py" in caught.value.line
 
 
 def test_a_kind_of_job_without_files_is_refused(folder: Path, bare: Path) -> None:

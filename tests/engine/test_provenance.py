@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -47,6 +48,17 @@ def test_a_copy_inside_another_repository_has_no_commit(tracked: bool, tmp_path:
     code = "from resaudit.jobs.provenance import commit; print(commit())"
     environment = {"PYTHONPATH": str(tmp_path / "inner" / "src")}
     assert run_command(sys.executable, "-c", code, cwd=tmp_path, environment=environment).stdout == "None\n"
+
+
+def test_asking_for_the_commit_does_not_write_the_users_index(tmp_path: Path) -> None:
+    """Sees the lock of an index that is written again, for which the user's own commit fails."""
+    (tmp_path / "a.py").touch()
+    for arguments in (["init", "-q"], ["add", "a.py"], ["commit", "-qm", "all"]):
+        assert run_command("git", "-c", "user.name=x", "-c", "user.email=x", *arguments, cwd=tmp_path).returncode == 0
+    os.utime(tmp_path / "a.py", (1, 1))
+    before = (tmp_path / ".git" / "index").read_bytes()
+    assert commit_of(tmp_path, ["a.py"]) is not None
+    assert (tmp_path / ".git" / "index").read_bytes() == before
 
 
 def test_a_folder_that_no_repository_tracks_has_no_commit(tmp_path: Path) -> None:
@@ -137,6 +149,31 @@ def test_a_machine_made_to_compute_as_an_older_one_is_of_another_class(tmp_path:
     assert older["switches"] == here["switches"] | switched
     assert older["instruction set"] in ("DEFAULT", "default", "NO AVX")
     assert older["vector lanes"]["training"] in (4, None)
+
+
+SWITCHED = {
+    "DNNL_MAX_CPU_ISA": "AVX2", "ONEDNN_DEFAULT_FPMATH_MODE": "BF16", "MKL_CBWR": "AUTO", "OPENBLAS_CORETYPE": "ZEN",
+    "BLIS_ARCH_TYPE": "zen", "OMP_DYNAMIC": "true", "KMP_FORCE_REDUCTION": "tree", "NPY_DISABLE_CPU_FEATURES": "AVX2",
+    "NVIDIA_TF32_OVERRIDE": "1", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1", "CUBLAS_WORKSPACE_CONFIG": ":16:8",
+    "MKL_DOMAIN_NUM_THREADS": "MKL_BLAS=2", "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2", "PYTORCH_NEW_SWITCH": "1",
+}  # fmt: skip
+NOT_SWITCHED = {
+    "OMP_NUM_THREADS": "7", "MKL_NUM_THREADS": "7", "OMP_PLACES": "cores", "OMP_PROC_BIND": "true", "DNNL_VERBOSE": "1",
+    "KMP_AFFINITY": "compact", "TORCH_HOME": "/home/me", "PYTORCH_VERSION": "2.9", "NVIDIA_API_KEY": "nvapi-7",
+    "NVIDIA_VISIBLE_DEVICES": "all", "TORCH_TOKEN": "7", "MKL_CBWR": "", "HOME": "/home/me",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+}  # fmt: skip
+
+
+def test_any_variable_of_a_library_that_may_change_digits_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sees a switch of another name than those known when this was written."""
+    before = cpu_platform("cpu")["switches"]
+    for name, value in NOT_SWITCHED.items():
+        monkeypatch.setenv(name, value)
+    assert cpu_platform("cpu")["switches"] == before
+    for name, value in SWITCHED.items():
+        monkeypatch.setenv(name, value)
+    assert cpu_platform("cpu")["switches"] == before | SWITCHED
 
 
 def test_a_job_without_torch_is_of_a_class_without_torch(tmp_path: Path) -> None:

@@ -109,6 +109,60 @@ def test_the_hashes_of_a_folder_are_those_of_its_data_sets_yaml(mnist_files: Pat
         described(mnist_files)
 
 
+@pytest.mark.parametrize("other", [f"{IMAGES}.old", f"{IMAGES} (1).gz", f"{IMAGES}.gz", f"letters-{IMAGES}"])
+def test_of_several_files_that_may_be_one_the_hash_names_all_that_differ(other: str, tmp_path: Path) -> None:
+    """Sees the digest of a backup, of a second download or of another data set in the right file's place."""
+    expected = small_idx(tmp_path / "mine", None, str(tmp_path)).files
+    right = (tmp_path / "mine" / IMAGES).read_bytes()
+    wrong = to_idx(np.zeros((3, 28, 28), np.uint8))
+    pack = gzip.compress if other.endswith(".gz") else bytes
+    (tmp_path / "mine" / other).write_bytes(pack(right))
+    assert described(tmp_path / "mine") == expected
+    (tmp_path / "mine" / other).write_bytes(pack(wrong))
+    with refused("ambiguous-idx", key="train_images") as error:
+        described(tmp_path / "mine")
+    assert {path.name for path in error.value.fields["paths"]} == {IMAGES, other}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", [f"{IMAGES} (1)", f"{IMAGES} (1).gz", f"Kopie von {IMAGES}", "größe-train-images"])
+def test_a_name_that_no_yaml_can_have_is_refused(name: str, tmp_path: Path) -> None:
+    small_idx(tmp_path / "mine", None, str(tmp_path))
+    content = (tmp_path / "mine" / IMAGES).read_bytes()
+    (tmp_path / "mine" / IMAGES).unlink()
+    (tmp_path / "mine" / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with refused("invalid-file-name", path=tmp_path / "mine" / name.removesuffix(".gz")):
+        described(tmp_path / "mine")
+
+
+def test_the_right_one_of_several_files_is_taken_else_all_are_named(tmp_path: Path) -> None:
+    """As beside a download that was cut, or in torchvision's root and its folder."""
+    dataset = small_idx(tmp_path / "mine" / "MNIST" / "raw", "MNIST", str(tmp_path / "mine"))
+    right = tmp_path / "mine" / "MNIST" / "raw" / IMAGES
+    cut = tmp_path / "mine" / IMAGES
+    cut.write_bytes(right.read_bytes()[:-1])
+    (tmp_path / "mine" / f"{IMAGES}.gz").write_bytes(gzip.compress(right.read_bytes())[:-9])
+    fetch(dataset, tmp_path / "data")
+    assert (tmp_path / "data" / IMAGES).read_bytes() == right.read_bytes()
+    right.write_bytes(b"<html>")
+    with no_source(cut, f"{cut}.gz", right, folder="no-right-data"):
+        fetch(dataset, tmp_path / "other")
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:ba89\nsize 47040016\n"
+
+
+@pytest.mark.parametrize("name", [IMAGES, f"{IMAGES}.gz"])
+def test_a_pointer_of_git_lfs_is_named(name: str, tmp_path: Path) -> None:
+    dataset = small_idx(tmp_path / "mine", None, str(tmp_path / "mine"))
+    (tmp_path / "mine" / IMAGES).unlink()
+    (tmp_path / "mine" / name).write_bytes(POINTER)
+    with no_source("git-LFS", name, folder="unreadable-data"):
+        fetch(dataset, tmp_path / "data")
+    with refused("unreadable-data", path=tmp_path / "mine" / name) as error:
+        described(tmp_path / "mine")
+    assert "git-LFS" in str(error.value)
+
+
 @pytest.mark.parametrize(
     "name",
     ["mnist", "other"],

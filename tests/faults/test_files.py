@@ -5,6 +5,7 @@ what to do, and doing just that gives them. Sees a file that is believed for its
 """
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from functools import cache
@@ -179,6 +180,16 @@ ALL = [
 @pytest.mark.parametrize(("pattern", "way", "redrawn"), SOME)
 def test_a_spoilt_file_is_said_or_redone(pattern: str, way: str, redrawn: bool, copy: Path, undisturbed: Path) -> None:
     spoilt_and_run_again(the_file(copy, pattern), way, redrawn, copy, undisturbed)
+
+
+def test_a_rule_fails_whose_first_command_fails(copy: Path) -> None:
+    """Sees a rule that shows a figure, and ends well, beside a table that it could not remove."""
+    (copy / "figures" / PAPER / "theorem1.csv").unlink()
+    (copy / "figures" / PAPER / "theorem1.tex").unlink()
+    (copy / "figures" / PAPER / "theorem1.tex").mkdir()
+    run = few(copy, f"figures/{PAPER}/theorem1.csv")
+    assert run.returncode != 0
+    assert re.search(r"^rm: .*theorem1\.tex", run.stderr, re.MULTILINE), run.stderr[-3000:]
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, run_command, snakemake_command
-from tests.refusals import refused
+from tests.refusals import assert_exits, refused
 
 REFERENCE = ("device=cpu", "paths.figures=figures/reference")
 
@@ -64,6 +64,31 @@ def test_a_run_is_done_whatever_is_closed(what: str, fetching: list[str], tmp_pa
     assert run.returncode == 0, run.stdout + run.stderr
     assert len(list((tmp_path / "data" / "mnist").iterdir())) == 4
     assert "checksums right" in (tmp_path / "results" / "logs" / "fetch" / "mnist.log").read_text(encoding="utf-8")
+
+
+PYTHON_M = [sys.executable, "-m", "snakemake"]
+
+
+@pytest.mark.parametrize(
+    ("start", "names"), [(["snakemake"], ["random", "yaml", "click", "numpy"]), (PYTHON_M, ["hydra", "grimp"])]
+)
+def test_files_of_the_working_directory_are_no_modules(
+    start: list[str], names: list[str], fetching: list[str], tmp_path: Path
+) -> None:
+    """Sees a user's random.py imported in place of Python's."""
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('shadowed')", encoding="utf-8")
+    run = run_command(*start, *fetching[1:], cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "shadowed" not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("level", ["1", "2"])
+def test_python_without_assertions_is_refused_in_one_line(level: str, fetching: list[str], tmp_path: Path) -> None:
+    for command in (fetching, ["resaudit", "list"], ["resaudit", "explain", "fig07", "seed=2"]):
+        run = run_command(*command, cwd=tmp_path, environment={"PYTHONOPTIMIZE": level})
+        assert_exits(run, "optimized-python", "PYTHONOPTIMIZE")
+        assert run.stderr.count("resaudit: error") == 1
 
 
 PLUGIN = """

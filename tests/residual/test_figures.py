@@ -283,6 +283,33 @@ def test_a_csv_gives_every_bit_back(tmp_path: Path) -> None:
     assert read_csv(tmp_path / "table.csv")["x"].tolist() == values.tolist()
 
 
+TEXTS = [
+    ["None", "other"], ["NA", "N/A"], ["null", "nan"], ["007", "7"], ["True", "False"], ["1e5", "inf"], ["-0", "1_000"],
+    ["0x10", " 7"], ["007", None], ["<NA>", "#N/A"], ["plain", "4"], ["a,b", 'c"d'],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("texts", TEXTS)
+@pytest.mark.parametrize("name", ["network", "a name", "größe"])
+def test_text_in_a_csv_stays_text(name: str, texts: list[str | None], tmp_path: Path) -> None:
+    """Sees a name of a network or property that is read as a number, as true, or as nothing."""
+    table = pd.DataFrame({"before": [1, 2], name: texts, "x, y": [0.1, np.nan], "over": [np.inf, 3.0]})
+    write_csv(tmp_path / "table.csv", table)
+    pd.testing.assert_frame_equal(read_csv(tmp_path / "table.csv"), table)
+    again = read_csv(tmp_path / "table.csv")
+    write_csv(tmp_path / "again.csv", again)
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
+
+
+def test_a_csv_without_such_text_is_as_pandas_writes_it(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"network": ["2-shortcut", None], "odd, name": [1, 2], "flag": [True, False], "x": [0.1, None]}
+    )
+    table["count"] = pd.Series([1, None], dtype=object)
+    write_csv(tmp_path / "table.csv", table)
+    assert (tmp_path / "table.csv").read_text(encoding="utf-8") == table.to_csv(index=False)
+
+
 def test_fig04_draws_geometric_mean_and_spread_and_no_depth_with_an_unresolved_run() -> None:
     rows = [("xavier", 2, run, 10.0, 2.0, value, 1e-14, True) for run, value in enumerate((1.0, 2.0, 6.0))]
     rows += [("xavier", 4, run, 10.0, 2.0, 77.0, 1e-14, run == 0) for run in range(3)]

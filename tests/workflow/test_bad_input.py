@@ -79,6 +79,15 @@ def test_a_figures_short_name_is_a_target(snakemake: Command) -> None:
     assert re.findall(r"rule (\w+):", run.stdout + run.stderr)[-2:] == ["show", "theorem1"]
 
 
+def test_an_absolute_target_is_told_its_name(snakemake: Command, tmp_path: Path) -> None:
+    config = ("--config", "scale=smoke", "figures=[theorem1]")
+    name = "figures/demystifying_resnet/theorem1.csv"
+    assert_exits(snakemake(str(tmp_path / name), "-n", *config), "absolute-target", f"write {name}")
+    report = ("--report", str(tmp_path / "figures" / "report.html"))
+    run = snakemake(str(tmp_path / name), "-n", *report, *config, f"overrides=[paths.figures={tmp_path}/figures]")
+    assert "[absolute-target]" not in run.stderr
+
+
 @pytest.mark.parametrize(("override", "code", "mentioned"), BAD)
 def test_resaudit_refuses_bad_overrides(override: str, code: str, mentioned: str, tmp_path: Path) -> None:
     run = in_process("list", override, cwd=tmp_path)
@@ -156,6 +165,15 @@ def test_a_job_without_its_inputs_is_refused(kind: str, mentioned: str, resaudit
     run = planned_and_run(job, resaudit, tmp_path)
     assert_one_line(run, 1)
     assert mentioned in run.stderr
+
+
+def test_a_fetch_without_a_source_fails_at_once(snakemake: Command, tmp_path: Path) -> None:
+    """Sees the last command of its pipe decide: the rule ended well and waited for files."""
+    (tmp_path / "empty").mkdir()
+    run = snakemake("fetch_mnist", "--config", f"overrides=[dataset.folder={tmp_path}/empty,dataset.sources=[folder]]")
+    assert run.returncode != 0
+    assert "[no-source]" in run.stderr
+    assert not re.search("Finished jobid|Waiting at most|MissingOutput", run.stderr)
 
 
 def test_a_bad_data_folder_stops_the_workflow(mnist_config: Config, snakemake: Command, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import pytest
 from tests.conftest import CHECKOUT, run_command
 from tests.refusals import assert_exits
 
+needs_compiler = pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="there is no C compiler")
+
 
 def wheel_of(folder: Path, **environment: str) -> list[str]:
     """The names of the files in a wheel built from a copy of the checkout."""
@@ -36,7 +38,7 @@ def wheel_of(folder: Path, **environment: str) -> list[str]:
     return zipfile.ZipFile(wheel).namelist()
 
 
-@pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="there is no C compiler")
+@needs_compiler
 def test_a_wheel_has_the_kernel_and_its_source(tmp_path: Path) -> None:
     files = wheel_of(tmp_path)
     kernels = [file for file in files if file.startswith("residual/demystifying_resnet/training/kernels/")]
@@ -45,6 +47,24 @@ def test_a_wheel_has_the_kernel_and_its_source(tmp_path: Path) -> None:
         "residual/demystifying_resnet/training/kernels/fused.c",
         "residual/demystifying_resnet/training/kernels/fused_lanes.h",
     } <= set(kernels)
+
+
+@needs_compiler
+def test_no_flag_of_the_environment_reaches_the_kernels(tmp_path: Path) -> None:
+    """Sees -ffast-math, by which the library's loading alone would change the digits of the whole process."""
+    shutil.copytree(CHECKOUT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.so", "*.egg-info"))
+    for name in ("pyproject.toml", "setup.py", "README.md"):
+        shutil.copy(CHECKOUT / name, tmp_path)
+
+    def built(**flags: str) -> dict[str, bytes]:
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--force", "--build-lib", "built"]
+        subprocess.run(command, cwd=tmp_path, env=os.environ | flags, check=True, capture_output=True, timeout=300)
+        return {file.name: file.read_bytes() for file in (tmp_path / "built").rglob("*.so")}
+
+    expected = built()
+    assert len(expected) == 2
+    assert built(CFLAGS="-Ofast -march=native", CPPFLAGS="-funsafe-math-optimizations", LDFLAGS="-Ofast") == expected
+    assert built(CFLAGS="-ffast-math", CC=f"{os.environ.get('CC', 'cc')} -ffast-math") == expected
 
 
 def test_without_a_compiler_a_wheel_is_whole_but_for_the_kernel(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 # The configuration, composed and validated before any job starts, and functions shared by the rules.
 import gc
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -7,6 +8,9 @@ from pathlib import Path
 # Imports and planning make half a million objects and hardly any garbage: a search for it at every 700th, Python's
 # default, takes a twentieth of the start.
 gc.set_threshold(50_000)
+# A file random.py in the working directory is nobody's module: not in this process, nor in any that it starts.
+sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path.cwd()]
+os.environ["PYTHONSAFEPATH"] = "1"
 
 from snakemake.io import IOFile
 from snakemake.settings.enums import RerunTrigger
@@ -26,7 +30,7 @@ from resaudit.cli.workflow import (
     warn,
 )
 from resaudit.figures.formats import SUFFIXES
-from resaudit.jobs.code import closure
+from resaudit.jobs.code import check_imports
 from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
 from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file
 from resaudit.plan.left_out import left_out_in_words
@@ -48,7 +52,7 @@ with errors_in_one_line():
     check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
     if workflow.is_main_process:
-        closure()  # a module that does not parse is said here, not by a rule
+        check_imports()
     DATASETS = JOBS.fetching()
     TARGETS = figure_targets(JOBS.plan.config, sys.argv)
 
@@ -65,8 +69,9 @@ BENCHMARKS = RESULTS / "benchmarks"
 RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *as_words()])
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} --code {params.code} 2> {log:q}"
 
+# Snakemake's own prefix, which this one would replace: without it only the last command of a rule could fail.
 # Where standard error was closed, Snakemake's log file takes its number, and shells would have none to write to.
-shell.prefix("true >&2 || exec 2> /dev/null; ")
+shell.prefix("set -euo pipefail; true >&2 || exec 2> /dev/null; ")
 
 # A job waiting for its GPU would block a processor that CPU jobs could use.
 ON_GPU = JOBS.execution.device == "cuda"

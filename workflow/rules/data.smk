@@ -7,7 +7,8 @@ for dataset, fetch in DATASETS.items():
         name:
             f"fetch_{dataset}"
         output:
-            fetch.written(RESULTS),
+            # A raw file that is there is no output: Snakemake removes outputs before a job starts, which may fail.
+            [file for file in fetch.written(RESULTS) if not os.path.exists(file)],
         log:
             LOGS / "fetch" / f"{dataset}.log",
         benchmark:

@@ -38,12 +38,17 @@ class Place:
     package: str
 
     @property
+    def root(self) -> Path:
+        """The folder from which its package is imported."""
+        return self.source.parents[self.package.count(".")]
+
+    @property
     def sources(self) -> list[Path]:
         """The folders of its configuration, of its folder's data sets if there are any, and of all that it imports.
 
         That is its package, or the one around it, which may hold modules that several papers share.
         """
-        outermost = (self.source, *self.source.parents)[self.package.count(".")]
+        outermost = self.root / self.package.split(".")[0]
         folders = (self.folder / "config" / "paper" / self.source.name, self.folder / "config" / "dataset", outermost)
         return [folder for folder in folders if folder.is_dir()]
 
@@ -100,9 +105,8 @@ def add_papers(folder: Path) -> None:
         check_name(name, place)
         places[name] = place
     for place in places.values():
-        root = str(place.source.parents[place.package.count(".")])
-        if root not in sys.path:
-            sys.path.append(root)
+        if str(place.root) not in sys.path:
+            sys.path.append(str(place.root))
         importlib.invalidate_caches()
     _added.update(places)
 

@@ -36,6 +36,7 @@ def main() -> int:
     """
     open_streams()
     os.environ["MPLBACKEND"] = "agg"  # drawings are files, also where a notebook's kernel started this
+    os.environ["PYTHONSAFEPATH"] = "1"  # a file random.py in the working directory is no module of what this starts
     try:
         cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:

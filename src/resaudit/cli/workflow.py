@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.util import find_spec
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +161,8 @@ class JobsOfRules:
         self.plans = Plans.composed(overrides, self._configuration, [] if only else None)
         self.plan = self.plans.base
         self.files = Layout(self.plan.config.paths)
-        self.files.check_writable()
+        raw = (file for fetch in self.plan.jobs_of("fetch").values() for file in fetch.written(self.files.results))
+        self.files.check_writable(fetches=not all(map(os.path.exists, raw)))
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         self._estimates = Estimates.of(self.plan.config, self.execution)
         check_modules(self.plan)
@@ -280,13 +281,23 @@ def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
     """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has.
 
     Raises:
-        ResauditError: one is a short name that several papers have.
+        ResauditError: one is a short name that several papers have, or an absolute path of a file that rules make.
     """
+    folders = map(Path, (config.paths.results, config.paths.figures))
+    made = [folder.absolute() for folder in folders if not folder.is_absolute()]
     least = {name: least_name(name, config.figure) for name in config.figure}
     several = {name.split("/")[1] for name, target in least.items() if name == target}
-    for word in command:
+    for before, word in pairwise(["", *command]):
         if word in several:
             figures_named(word, list(config.figure))
+        # Rules make files under the names of these folders alone; an option may take any path.
+        if not before.startswith("--") and any(map(Path(word).is_relative_to, made)):
+            raise ResauditError(
+                "absolute-target",
+                "no rule makes {target} under this name; write {relative}",
+                target=word,
+                relative=os.path.relpath(word),
+            )
     chosen = config.chosen_figures()
     return {name: name for name in chosen} | {least[name]: name for name in chosen}
 

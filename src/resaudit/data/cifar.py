@@ -10,13 +10,14 @@ import hashlib
 import os
 import pickle
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from resaudit.base.errors import ResauditError
-from resaudit.data.dataset import LARGEST_FILE, CifarDataset
-from resaudit.data.files import beginning, children, unpacked
+from resaudit.data.dataset import LARGEST_FILE, CifarDataset, StoredFile
+from resaudit.data.files import beginning, children, right_one, unpacked
 
 SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
@@ -70,19 +71,23 @@ def read_cifar(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
         for key, file in dataset.files.items():
             batch = Path(file.name).stem
             names = (file.name, batch) if batch in dataset.pickles else (file.name,)
-            paths = (each / name for each in folders for name in names)
-            path = next((path for path in paths if path.is_file()), None)
-            if path is None:
+            candidates = [path for each in folders for name in names if (path := each / name).is_file()]
+            if not candidates:
                 raise ResauditError(
                     "missing-records",
                     "neither {place} nor a folder in it has {names}",
                     place=place,
                     names=" or ".join(names),
                 )
-            is_batch = path.name == batch
-            content = beginning(path, LARGEST_FILE if is_batch else file.size + 1)
-            records[key] = _unpickled(content, batch, dataset) if is_batch else content
+            records[key] = right_one(candidates, partial(_records, file=file, dataset=dataset), file)
     return records
+
+
+def _records(path: Path, file: StoredFile, dataset: CifarDataset) -> bytes:
+    """The records in a file of records, or in a pickled batch."""
+    if path.name in dataset.pickles:
+        return _unpickled(beginning(path, LARGEST_FILE), path.name, dataset)
+    return beginning(path, file.size + 1)
 
 
 def _unpickled(content: bytes, name: str, dataset: CifarDataset) -> bytes:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
-from resaudit.base.errors import suggestion
+from resaudit.base.errors import ResauditError, suggestion
 from resaudit.base.models import Model, Sha256, shown
 
 LARGEST_FILE = 2**31
@@ -55,6 +55,26 @@ class StoredFile(Model):
     def digest_of(self, content: bytes) -> str:
         """The digest of any bytes."""
         return hashlib.new(self.algorithm, content, usedforsecurity=False).hexdigest()
+
+    def check(self, content: bytes) -> None:
+        """Check that bytes are those of the file.
+
+        Raises:
+            ResauditError: they have another digest.
+        """
+        digest = self.digest_of(content)
+        if digest != self.digest:
+            raise ResauditError(
+                "changed-data",
+                "{name} is not the right file: {algorithm} expected {expected}, found {digest} ({size} bytes, expected "
+                "{expected_size})",
+                name=self.name,
+                algorithm=self.digest_name,
+                expected=self.digest,
+                digest=digest,
+                size=len(content),
+                expected_size=self.size,
+            )
 
 
 class DataFile(StoredFile):

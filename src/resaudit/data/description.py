@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from resaudit.base.errors import ResauditError
 from resaudit.data.dataset import FILES, LARGEST_FILE, DataFile
 from resaudit.data.files import beginning, children
@@ -35,16 +37,13 @@ def described(folder: Path) -> dict[str, DataFile]:
     """The four IDX files of a folder, raw or packed, with sizes and SHA-256: the ``files`` of a data set's YAML.
 
     Raises:
-        ResauditError: a file is missing or not an IDX file.
+        ResauditError: a file is missing or not an IDX file, or several differ that may be the same one.
     """
-    files: dict[str, DataFile] = {}
+    candidates: dict[str, list[Path]] = {}
     for path in children(folder):
         if match := _IDX.search(path.name):
-            content = beginning(path, LARGEST_FILE)
-            parse_idx(content, str(path))
-            key = f"{match[1].replace('t10k', 'test')}_{match[2]}"
-            files[key] = _file_of(path.name.removesuffix(".gz"), content)
-    if missing := [key for key in FILES if key not in files]:
+            candidates.setdefault(f"{match[1].replace('t10k', 'test')}_{match[2]}", []).append(path)
+    if missing := [key for key in FILES if key not in candidates]:
         raise ResauditError(
             "missing-idx",
             "{folder} has no {missing}; needed: files named train-images…, train-labels…, t10k-images… and "
@@ -52,7 +51,29 @@ def described(folder: Path) -> dict[str, DataFile]:
             folder=folder,
             missing=missing,
         )
-    return {key: files[key] for key in FILES}
+    return {key: _only_one(key, candidates[key]) for key in FILES}
+
+
+def _only_one(key: str, candidates: list[Path]) -> DataFile:
+    """The file that all candidates are, such as one raw and packed, by its shortest name."""
+    found: set[DataFile] = set()
+    name = min((path.name.removesuffix(".gz") for path in candidates), key=len)
+    for path in candidates:
+        content = beginning(path, LARGEST_FILE)
+        parse_idx(content, str(path))
+        try:
+            found.add(_file_of(name, content))
+        except ValidationError as error:
+            raise ResauditError(
+                "invalid-file-name",
+                "{path} cannot be named so in a data set's YAML; allowed: letters, digits and ._-; rename it",
+                path=path.with_name(name),
+            ) from error
+    if len(found) > 1:
+        raise ResauditError(
+            "ambiguous-idx", "{paths} differ, but each may be {key}; leave one there", paths=candidates, key=key
+        )
+    return found.pop()
 
 
 def _file_of(name: str, content: bytes) -> DataFile:

@@ -7,11 +7,12 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath, PurePosixPath
 
 from resaudit.base.errors import ResauditError
+from resaudit.data.dataset import StoredFile
 
 LARGEST_ARCHIVE = 2**31
 """Bytes of the files in an archive; ten times CIFAR's."""
@@ -21,14 +22,16 @@ _WEB_PAGE = re.compile(
     rb"(\xef\xbb\xbf)?\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
 
 @contextmanager
 def unpacked(place: Path) -> Iterator[Path]:
     """A folder itself, or the files of a tar archive in a temporary folder; hidden ones are left out.
 
     Raises:
-        ResauditError: the archive cannot be read, has more than :data:`LARGEST_ARCHIVE` bytes, or holds a symbolic link
-            or another thing that is not a file.
+        ResauditError: the archive cannot be read, is cut or damaged, has more than :data:`LARGEST_ARCHIVE` bytes, or
+            holds a symbolic link or another thing that is not a file.
     """
     if place.is_dir():
         yield place
@@ -54,7 +57,24 @@ def unpacked(place: Path) -> Iterator[Path]:
                     shutil.copyfileobj(content, file)
                     if file.tell() != source.size:
                         raise EOFError(f"it ends inside {path}")
+            _check_end(archive)
         yield folder
+
+
+def _check_end(archive: tarfile.TarFile) -> None:
+    """Check that the last member is followed by zeros alone, two blocks or more.
+
+    At a header that is cut or damaged, tarfile ends as at the archive's end.
+    """
+    assert archive.fileobj is not None
+    archive.fileobj.seek(archive.offset)
+    zeros = 0
+    while block := archive.fileobj.read(2**20):
+        if block.strip(b"\0"):
+            raise ValueError(f"it is damaged, or holds more, at byte {archive.offset + zeros} of the unpacked archive")
+        zeros += len(block)
+    if zeros < 2 * tarfile.BLOCKSIZE:
+        raise EOFError("it is cut off: it does not end in two blocks of zeros")
 
 
 def children(folder: Path) -> list[Path]:
@@ -81,7 +101,35 @@ def beginning(path: Path, count: int) -> bytes:
             # In blocks: read(count) would allocate count bytes, whatever the file holds.
             while block := file.read(min(count - len(content), 2**20)):
                 content += block
-            return bytes(content)
+        if content.startswith(_POINTER):
+            raise ValueError(what_it_is(path))
+        return bytes(content)
+
+
+def right_one(candidates: Sequence[Path], read: Callable[[Path], bytes], file: StoredFile) -> bytes:
+    """The bytes of the first of several candidates for a file that has its digest.
+
+    Raises:
+        ResauditError: none has; all are named.
+    """
+    faults: list[ResauditError] = []
+    for path in candidates:
+        try:
+            content = read(path)
+            file.check(content)
+        except ResauditError as error:
+            faults.append(error)
+        else:
+            return content
+    if len(faults) == 1:
+        raise faults[0]
+    raise ResauditError(
+        "no-right-data",
+        "none of {candidates} is the right {name}: {faults}",
+        candidates=candidates,
+        name=file.name,
+        faults=faults,
+    )
 
 
 @contextmanager
@@ -93,7 +141,7 @@ def _readable(path: Path) -> Iterator[None]:
             "unreadable-data",
             "{path} cannot be read ({reason})",
             path=path,
-            reason="it is a web page, not the file" if is_web_page(path) else first_line(error),
+            reason=what_it_is(path) or first_line(error),
         ) from error
 
 
@@ -109,6 +157,21 @@ def is_hidden(name: PurePath) -> bool:
 def first_line(error: BaseException) -> str:
     """The first line of an error's message."""
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")
+
+
+def what_it_is(path: Path) -> str | None:
+    """What a file is that cannot be read, if it is what often stands in another's place."""
+    if is_web_page(path):
+        return "it is a web page, not the file"
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                start = file.read(len(_POINTER))
+            if start == _POINTER:
+                return "it is a pointer of git-LFS, not the file; 'git lfs pull' gets that"
+            if start.startswith(b"PK\x03\x04"):
+                return "it is a zip archive; unpack it"
+    return None
 
 
 def is_web_page(path: Path) -> bool:

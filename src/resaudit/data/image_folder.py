@@ -1,5 +1,6 @@
 """Images in folders of classes, as torchvision's ImageFolder reads them, decoded to arrays."""
 
+import re
 import struct
 import unicodedata
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.dataset import LARGEST_CLASSES, LARGEST_FILE
-from resaudit.data.files import children, first_line, unpacked
+from resaudit.data.files import children, first_line, unpacked, what_it_is
 from resaudit.data.idx import to_idx
 
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
@@ -25,6 +26,8 @@ FORMATS = ("BMP", "JPEG", "PNG", "WEBP")
 """Pillow's formats that a file of one of the suffixes may have."""
 UNDECODABLE = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, struct.error)
 """Raised by Pillow where a file is damaged."""
+_UNFINISHED = re.compile(r"\.(part|partial|filepart|crdownload|opdownload|download|aria2|tmp|temp|\d+)$", re.IGNORECASE)
+"""What programs add to the name of a file until it is whole, or because there is one of that name."""
 LAYOUT = "train/CLASS/NAME and test/CLASS/NAME"
 
 Files = dict[str, dict[str, list[Path]]]
@@ -72,8 +75,15 @@ def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
 
 
 def _files(place: Path, folder: Path) -> Files:
-    root = next((each for each in (folder, *children(folder)) if (each / "train").is_dir()), None)
-    if root is None:
+    roots = [each for each in (folder, *children(folder)) if (each / "train").is_dir()]
+    if len(roots) > 1 and roots[0] != folder:
+        raise ResauditError(
+            "ambiguous-images",
+            "{place} has several data sets, in {folders}; give one of them",
+            place=place,
+            folders=[root.name for root in roots],
+        )
+    if not roots:
         raise ResauditError(
             "missing-images",
             "{place} has no {layout} ({suffixes})",
@@ -81,6 +91,7 @@ def _files(place: Path, folder: Path) -> Files:
             layout=LAYOUT,
             suffixes=IMAGE_SUFFIXES,
         )
+    root = roots[0]
     validation = (root / "val").is_dir()
     if validation and (root / "test").is_dir():
         raise ResauditError(
@@ -93,13 +104,18 @@ def _files(place: Path, folder: Path) -> Files:
             if path.is_dir():
                 images = children(path)
                 for image in images:
-                    if not image.is_file() or image.suffix.lower() in UNREAD_SUFFIXES:
+                    if not image.is_file() or _is_an_images(image.name):
                         raise _misplaced(image, root)
                 # Other files, such as a README, are left out.
                 files[split][path.name] = [image for image in images if image.suffix.lower() in IMAGE_SUFFIXES]
-            elif not path.is_file() or path.suffix.lower() in IMAGE_SUFFIXES:
+            elif not path.is_file() or path.suffix.lower() in IMAGE_SUFFIXES or _is_an_images(path.name):
                 raise _misplaced(path, root)
     return files
+
+
+def _is_an_images(name: str) -> bool:
+    """Whether a file of this name may be an image that is not read."""
+    return name.lower().endswith(UNREAD_SUFFIXES) or _UNFINISHED.search(name) is not None
 
 
 def _misplaced(path: Path, root: Path) -> ResauditError:
@@ -122,7 +138,10 @@ def _pixels(path: Path, name: str, shape: tuple[int, ...] | None) -> np.ndarray:
             pixels = np.ascontiguousarray(np.asarray(image.convert("RGB")).transpose(2, 0, 1))
     except (*UNDECODABLE, Image.DecompressionBombError) as error:
         raise ResauditError(
-            "unreadable-image", "{name} cannot be decoded ({reason})", name=name, reason=first_line(error)
+            "unreadable-image",
+            "{name} cannot be decoded ({reason})",
+            name=name,
+            reason=what_it_is(path) or first_line(error),
         ) from error
     if shape not in (None, pixels.shape):
         raise ResauditError(
@@ -142,6 +161,8 @@ def _check_exact(name: str, image: Any) -> None:
         content = f"the mode {image.mode}"
     elif image.has_transparency_data:
         content = "transparency"
+    elif image.format == "BMP" and "X" in image.tile[0][3][0]:
+        content = "32 bits a pixel"  # Pillow leaves out what may be alpha
     elif image.format == "PNG" and image.tile[0][3].endswith(";16B"):
         content = "samples of 16 bits"
     elif getattr(image, "n_frames", 1) > 1:

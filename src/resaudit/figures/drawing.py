@@ -1,15 +1,18 @@
 """Drawing a figure: its table as CSV, and the plot of that table, whose metadata state its settings."""
 
 import importlib
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from io import StringIO
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
+from pandas.api.types import is_numeric_dtype
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json, written_whole
@@ -224,15 +227,38 @@ def figure_module(name: str) -> ModuleType:
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
-    """Write a table with all digits of its numbers."""
+    """Write a table with all digits of its numbers; text that looks like numbers has its column's name in quotes."""
     with written_whole(path) as temporary:
         table.to_csv(temporary, index=False, lineterminator="\n")
+        if quoted := [name for name in table if _looks_like_numbers(table[name])]:
+            names = ",".join(f'"{name}"' if name in quoted else _first_line(table[[name]]) for name in table)
+            rows = temporary.read_text(encoding="utf-8").removeprefix(_first_line(table))
+            temporary.write_text(names + rows, encoding="utf-8")
+
+
+def _first_line(table: pd.DataFrame) -> str:
+    return table.head(0).to_csv(index=False).rstrip("\n")
+
+
+def _looks_like_numbers(column: pd.Series) -> bool:
+    """Whether a column is text, such as ``007`` or ``True``, that is read as something else."""
+    values = column.dropna().drop_duplicates()
+    if values.empty or not values.map(lambda value: isinstance(value, str)).all():
+        return False
+    return is_numeric_dtype(_parsed(StringIO(values.to_csv(index=False))).iloc[:, 0])
+
+
+def _parsed(source: Path | StringIO, **types: type) -> pd.DataFrame:
+    """A CSV in which only nothing is missing: ``NA`` and ``None`` are names."""
+    return pd.read_csv(source, keep_default_na=False, na_values=[""], low_memory=False, dtype=types)
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Read a table back to the same bits."""
+    """Read a table back to the same bits, and text as text."""
     try:
-        return pd.read_csv(path)
+        with path.open(encoding="utf-8") as file:
+            quoted = re.findall(r'(?:^|,)"([^",]+)"(?=,|$)', file.readline().rstrip("\n"))
+        return _parsed(path, **dict.fromkeys(quoted, str))
     except (OSError, ValueError, OverflowError) as error:
         raise ResauditError(
             "unreadable-table",

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -133,7 +134,7 @@ def forget(folder: Path) -> None:
 
 @contextmanager
 def delayed_signals() -> Iterator[Callable[[], int | None]]:
-    """Delay SIGTERM and SIGINT until the work asks for them.
+    """Delay SIGTERM and SIGINT until the work asks for them; in a thread nothing is delayed, nor can it be.
 
     Yields:
         A function that returns the signal received, or None.
@@ -143,7 +144,9 @@ def delayed_signals() -> Iterator[Callable[[], int | None]]:
     def note(number: int, _frame: FrameType | None) -> None:
         received.append(number)
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
+    in_main = threading.current_thread() is threading.main_thread()
+    delayed = (signal.SIGTERM, signal.SIGINT) if in_main else ()
+    before = {number: signal.signal(number, note) for number in delayed}
     try:
         yield lambda: received[0] if received else None
     finally:

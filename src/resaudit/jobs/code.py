@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.papers import packages
+from resaudit.base.papers import packages, papers
 
 if TYPE_CHECKING:
     from grimp import ImportGraph
@@ -46,7 +46,48 @@ def closure(*modules: str) -> set[str]:
     if missing := sorted(names - graph.modules):
         raise ResauditError("missing-module", "there is no module {names}; write it, or restore it", names=missing)
     names = names.union(*(graph.find_upstream_modules(name) for name in names))
+    names = {name for name in names if not graph.is_module_squashed(name)}  # not those of other packages
     return names | {name.rsplit(".", count)[0] for name in names for count in range(1, name.count(".") + 1)}
+
+
+def check_imports() -> None:
+    """Check that :func:`closure` sees all that papers import from their folders.
+
+    Raises:
+        ResauditError: a module does not parse or is not UTF-8, lies in a folder without ``__init__.py``, or lies beside
+            the package of a paper that imports it; an edit of it would recompute nothing.
+    """
+    for file in sorted(file for package in packages() for file in _modules(package)):
+        try:
+            file.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise ResauditError("missing-init", "{path} is missing; write it (it may be empty)", path=file) from error
+        except ValueError as error:
+            raise ResauditError("invalid-module", "{reason}; correct it", reason=f"{file} is not UTF-8") from error
+    roots = {place.root for place in papers().values()}
+    loaded = {name for name, module in sys.modules.items() if getattr(module, "__spec__", None)}
+    others = {name for name in _graph().modules | loaded if "." not in name}.difference(packages())
+    for name in sorted(others):
+        spec = importlib.util.find_spec(name)
+        for file in [spec.origin, *(spec.submodule_search_locations or ())] if spec else ():
+            if file and Path(file).parent in roots:
+                raise ResauditError(
+                    "module-beside-package",
+                    "{path} is imported, but lies beside the package that imports it; move it into that package",
+                    path=file,
+                )
+
+
+def _modules(package: str) -> set[Path]:
+    """The modules of a package that can be imported, and the ``__init__.py`` of each of their folders."""
+    spec = importlib.util.find_spec(package)
+    files = set[Path]()
+    for top in (spec and spec.submodule_search_locations) or ():
+        for file in Path(top).rglob("*.py"):
+            *folders, name = file.relative_to(top).with_suffix("").parts
+            if all(map(str.isidentifier, (*folders, name))):
+                files |= {file, *(Path(top, *folders[:count], "__init__.py") for count in range(len(folders) + 1))}
+    return files
 
 
 @cache
@@ -55,7 +96,7 @@ def _graph() -> "ImportGraph":
     from grimp.exceptions import SourceSyntaxError
 
     try:
-        return grimp.build_graph(*packages(), cache_dir=None)
+        return grimp.build_graph(*packages(), include_external_packages=True, cache_dir=None)
     except SourceSyntaxError as error:
         raise ResauditError("invalid-module", "{reason}; correct it", reason=error) from error
 
@@ -67,7 +108,7 @@ def _module_sha256(module: str) -> str:
     assert spec.origin is not None
     source = Path(spec.origin)
     # The engine's own package encloses every module; what it holds is for notebooks, and no job takes it.
-    meant = "" if module == "resaudit" else source.read_text(encoding="utf-8")
+    meant = "" if module == "resaudit" else source.read_text(encoding="utf-8-sig")
     digest = hashlib.sha256(_meaning(meant).encode())
     if spec.submodule_search_locations:
         for file in sorted(file for pattern in BESIDE for file in source.parent.glob(pattern)):

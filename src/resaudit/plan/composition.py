@@ -28,6 +28,8 @@ from resaudit.plan.overrides import OF_FIGURES, Override, of_figure, parsed, set
 from resaudit.plan.trees import Files, Tree, files_like, one_line_errors, resolved
 from resaudit.runtime.devices import settled
 
+LONGEST_NAME = 100
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
 NOT_FIGURES = ("paper", "claims")
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
 
@@ -86,9 +88,22 @@ def load(
 
 
 def files_of_figures(folder: Path) -> dict[str, Path]:
-    """The file of every figure, by ``paper/figure``."""
-    files = files_like(folder, "paper/*/[!_]*.yaml")
-    return {f"{file.parent.name}/{file.stem}": file for file in files if file.stem not in NOT_FIGURES}
+    """The file of every figure, by ``paper/figure``.
+
+    Raises:
+        ResauditError: one has a name that no rule and no module can have.
+    """
+    files = [file for file in files_like(folder, "paper/*/[!_]*.yaml") if file.stem not in NOT_FIGURES]
+    for file in files:
+        if not all(map(_NAME.fullmatch, (file.parent.name, file.stem))):
+            raise ResauditError(
+                "invalid-figure-name",
+                "{path} has no name of a figure (up to {most} letters, digits, - and _); rename it, or remove it if it "
+                "is a copy",
+                path=file,
+                most=LONGEST_NAME,
+            )
+    return {f"{file.parent.name}/{file.stem}": file for file in files}
 
 
 def claims_file(paper: str) -> Path | None:

@@ -19,9 +19,13 @@ class Layout:
         """A file of ``paper/figure``."""
         return self.figures / f"{name}.{suffix}"
 
-    def check_writable(self) -> None:
-        """Check before any job that all folders exist or can be created."""
-        for key in ("data", "results", "figures"):
+    def check_writable(self, fetches: bool = True) -> None:
+        """Check before any job that all folders exist or can be created.
+
+        Args:
+            fetches: whether raw data are to be written; else their folder may be read-only.
+        """
+        for key in (*(["data"] if fetches else []), "results", "figures"):
             folder: Path = getattr(self, key)
             try:
                 nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())

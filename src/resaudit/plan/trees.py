@@ -10,8 +10,10 @@ from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
+from hydra.version import VersionBase
 from omegaconf import OmegaConf
 from omegaconf._utils import get_yaml_loader
 from omegaconf.errors import OmegaConfBaseException
@@ -86,7 +88,7 @@ class Files:
             self.read(file)
         outside = ",".join(QuotedString(f"file://{root}", Quote.single).with_quotes() for root in config_folders())
         search = [f"hydra.searchpath=[{outside}]"] if outside else []
-        with initialize_config_dir(str(self.folder), version_base="1.3"):
+        with _beside_another_hydra(), initialize_config_dir(str(self.folder), version_base="1.3"):
             tree: Tree = OmegaConf.to_container(compose("config", [*search, *choices]))  # type: ignore[assignment]
         return tree
 
@@ -114,6 +116,19 @@ class Files:
                 )
             tree = merged(tree, own if name == "_self_" else self.figure(others[str(name)], file, *above))
         return tree
+
+
+@contextmanager
+def _beside_another_hydra() -> Iterator[None]:
+    """Set aside what a script under ``@hydra.main`` has initialised: a process has one."""
+    state, version = GlobalHydra.instance(), VersionBase.instance()
+    before = state.hydra, version.version_base
+    state.clear()
+    try:
+        yield
+    finally:
+        GlobalHydra.set_instance(state)  # Hydra leaves a copy
+        state.hydra, version.version_base = before
 
 
 def _values(tree: Any, level: int = 0) -> Iterator[Any]:

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import MutableMapping
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
 from resaudit.base.errors import ResauditError
 from resaudit.runtime.locks import hold
 
+SECONDS_TO_ANSWER = 60.0
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 _ASKED = """
 import sys, torch
@@ -77,8 +79,9 @@ def claim_device(
         claims += 1
 
 
+@cache
 def settled(device: str) -> str:
-    """Resolve ``auto``: ``cuda`` if torch can use a GPU of this machine, else ``cpu``."""
+    """Resolve ``auto``, once in a process: ``cuda`` if torch can use a GPU of this machine, else ``cpu``."""
     if device != "auto":
         return device
     return "cuda" if cuda_is_usable() else "cpu"
@@ -88,13 +91,19 @@ def cuda_is_usable(environment: MutableMapping[str, str] = os.environ, nodes: Pa
     """Whether torch can use a GPU here: it may be built without CUDA, for a newer driver or for newer cards.
 
     Asks torch in a subprocess: asking here would initialise CUDA before a device is claimed, and counting devices by
-    NVML does not test the driver's version. If torch sees a GPU that it cannot use, a warning says why.
+    NVML does not test the driver's version. If torch sees a GPU that it cannot use, or gets no answer of the driver
+    within :data:`SECONDS_TO_ANSWER`, a warning says so.
     """
     if not visible_devices(environment, nodes):
         return False
     command = [sys.executable, "-W", "ignore", "-c", _ASKED]
-    asked = subprocess.run(command, env=dict(environment), stdout=subprocess.PIPE, text=True, check=False)
-    if reason := asked.stdout.strip():
+    asked = subprocess.Popen(command, env=dict(environment), stdout=subprocess.PIPE, text=True)
+    try:
+        reason = asked.communicate(timeout=SECONDS_TO_ANSWER)[0].strip()
+    except subprocess.TimeoutExpired:
+        asked.kill()  # and not waited for: a process in a driver may not end
+        reason = f"no answer in {SECONDS_TO_ANSWER:.0f} s"
+    if reason:
         fails = f"torch fails on the GPU ({reason}), so no job uses it"
         print(f"resaudit: warning: {fails}; install a torch for it, or give device=cpu", file=sys.stderr, flush=True)
     return asked.returncode == 0

@@ -11,11 +11,19 @@ import numpy as np
 
 from resaudit.runtime.extensions import VECTOR_BITS, vector_lanes
 
-SWITCHES = (
-    "ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES", "ONEDNN_MAX_CPU_ISA",
-    "OPENBLAS_CORETYPE", VECTOR_BITS,
-)  # fmt: skip
-"""Environment variables that make a machine compute like another platform."""
+_SWITCH = re.compile(
+    r"(ATEN|BLIS|CUBLAS|CUBLASLT|CUDNN|DNNL|GOMP|KMP|MKL|NPY|NVIDIA_TF32|OMP|ONEDNN|OPENBLAS|PYTORCH|TORCH)_\w+"
+    rf"|GLIBC_TUNABLES|{VECTOR_BITS}"
+)
+"""Environment variables of the libraries that compute, of the C library, and of our kernels."""
+_NO_SWITCH = re.compile(
+    r"\w+_((?<!DOMAIN_)NUM_THREADS|VERBOSE|DEBUG|LOGS?|WARNINGS|SETTINGS|DISPLAY_(ENV|AFFINITY)|VERSION|HOME|ROOT|DIR|PATH"
+    r"|AFFINITY|PLACES|PROC_BIND|WAIT_POLICY|BLOCKTIME|SPINCOUNT|STACKSIZE|DUPLICATE_LIB_OK|INIT_AT_FORK|ARCH_LIST"
+    r"|KEY|TOKEN|SECRET|PASSWORD)"
+)
+"""Those that change no digit, or that nobody wants recorded; the number of threads stands elsewhere."""
+_SET_BY_JOBS = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
+"""By those that train images on a GPU, on the way."""
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
@@ -27,7 +35,7 @@ def cpu_platform(device: str) -> dict[str, Any]:
         "device": device,
         "processor": processor(),
         "BLAS": blas,
-        "switches": {name: os.environ[name] for name in SWITCHES if os.environ.get(name)},
+        "switches": _switches(),
     }
     if torch := sys.modules.get("torch"):
         blas["torch"] = _torch_blas(torch.__config__.show())
@@ -37,6 +45,12 @@ def cpu_platform(device: str) -> dict[str, Any]:
             "torch": torch.__version__,
         }
     return properties
+
+
+def _switches() -> dict[str, str]:
+    """The environment variables that may make this machine compute like another platform."""
+    names = (name for name in sorted(os.environ) if _SWITCH.fullmatch(name) and not _NO_SWITCH.fullmatch(name))
+    return {name: os.environ[name] for name in names if os.environ[name] not in ("", _SET_BY_JOBS.get(name))}
 
 
 def processor(cpu_info: Path = _CPU_INFO) -> str:

@@ -10,6 +10,7 @@ from resaudit.audit.schema import read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import again, sha256_of
 from resaudit.base.papers import outside_papers
+from resaudit.jobs.code import closure
 from resaudit.jobs.job import RECORDS
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.origin import Origin, origin_of
@@ -150,10 +151,15 @@ def _workflow(checkout: Path) -> dict[str, Path]:
 
 
 def _outside(papers: Collection[str]) -> dict[str, Path]:
-    """The files of papers outside the checkout by path in the crate, whose folder ``papers`` is their papers_path."""
+    """The files of papers outside the checkout and of those that they import, by path in the crate.
+
+    Its folder ``papers`` is their papers_path.
+    """
     files: dict[str, Path] = {}
-    for name, place in outside_papers().items():
-        if name in papers:
+    places = outside_papers()
+    imported = closure(*(f"{place.package}.*" for name, place in places.items() if name in papers))
+    for name, place in places.items():
+        if name in papers or place.package in imported:
             for folder in place.sources:
                 files |= _below(folder, f"papers/{folder.relative_to(place.folder).as_posix()}")
     return files
