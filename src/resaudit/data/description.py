@@ -1,6 +1,7 @@
 """What the YAML of a new data set needs: names, sizes and digests of its files."""
 
 import hashlib
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from resaudit.base.errors import ResauditError
 from resaudit.data.dataset import FILES, LARGEST_FILE, DataFile
 from resaudit.data.files import beginning, children
-from resaudit.data.idx import parse_idx
+from resaudit.data.idx import parse_header, parse_idx
 from resaudit.data.image_folder import decoded
 
 _IDX = re.compile(r"(train|test|t10k).*(images|labels)")
@@ -40,7 +41,9 @@ def described(folder: Path) -> dict[str, DataFile]:
     files: dict[str, DataFile] = {}
     for path in children(folder):
         if match := _IDX.search(path.name):
-            content = beginning(path, LARGEST_FILE)
+            header, shape = parse_header(beginning(path, 2**10), str(path))
+            # No more than its header states is unpacked.
+            content = beginning(path, min(header + math.prod(shape), LARGEST_FILE) + 1)
             parse_idx(content, str(path))
             key = f"{match[1].replace('t10k', 'test')}_{match[2]}"
             files[key] = _file_of(path.name.removesuffix(".gz"), content)

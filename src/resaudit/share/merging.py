@@ -230,7 +230,7 @@ def _told_apart(places: Sequence[Path]) -> list[str]:
 
 
 def _order(drawn: Drawn) -> tuple[int, int, float]:
-    counted = drawn.table["runs"].sum() if "runs" in drawn.table else 0.0
+    counted = pd.to_numeric(drawn.table["runs"], errors="coerce").sum() if "runs" in drawn.table else 0.0
     return drawn.about["values"]["seed"], -len(drawn.table), -float(counted)
 
 
@@ -242,8 +242,9 @@ def _check_agreement(config: Config, figure: Figure, runs: Sequence[FinishedRun]
     """
     contradicted: list[dict[int, ResauditError]] = [{} for _ in runs]
     for i, j in combinations(range(len(runs)), 2):
-        for difference in islice(_differences(figure, *(runs[k].tables[figure.name] for k in (i, j))), 1):
-            contradicted[i][j] = contradicted[j][i] = difference
+        with table_faults(_places([runs[i], runs[j]]), figure.name):
+            for difference in islice(_differences(figure, *(runs[k].tables[figure.name] for k in (i, j))), 1):
+                contradicted[i][j] = contradicted[j][i] = difference
     odd = max(range(len(runs)), key=lambda i: (len(contradicted[i]), i))
     if contradicted[odd]:
         raise ResauditError(
@@ -281,9 +282,8 @@ def _same_runs(one: Drawn, other: Drawn) -> bool:
 
 def _differences(figure: Figure, one: Drawn, other: Drawn) -> Iterator[ResauditError]:
     """Where two tables of one seed do not agree in the rows that both have; on one CPU platform in any digit."""
-    exact = len(one.about.get("machine classes", [])) == 1 and all(
-        one.about.get(key) == other.about.get(key) for key in SAME_BYTES
-    )
+    on_one = [platform["device"] for platform in one.about.get("machine classes", [])] == ["cpu"]
+    exact = on_one and bool(one.about.get("codes")) and all(one.about.get(k) == other.about.get(k) for k in SAME_BYTES)
     if exact:
         figure = figure.model_copy(update={"tolerances": dict.fromkeys(figure.tolerances, ColumnTolerance())})
     shared = other.table[_has(one.table, other.table, figure)]
