@@ -1,6 +1,8 @@
 """Oracle: an audit and a copy of it with known changes. Sees a verdict or a cause that the comparison misses."""
 
+import hashlib
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -9,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from resaudit.audit.beside import audit_of, pairs, side_by_side
+from resaudit.audit.beside import ONLY_TABLES, pairs, side_by_side
+from resaudit.base.errors import ResauditError
+from resaudit.share.finished_runs import IN_RUN, audit_of, read_run
+from resaudit.share.imports.packed import LARGEST_JSON, METADATA
 from tests.audit import example
 from tests.conftest import in_process
 from tests.refusals import refused
@@ -42,6 +47,10 @@ def code(_claim: dict[str, Any], figure: dict[str, Any]) -> None:
     figure["sha256"] = "e" * 64
 
 
+def numbers(_claim: dict[str, Any], figure: dict[str, Any]) -> None:
+    figure["sha256"] = "e" * 64
+
+
 def rules(_claim: dict[str, Any], _figure: dict[str, Any]) -> None:
     """Nothing that the audit records."""
 
@@ -69,8 +78,7 @@ def changed(folder: Path, tmp_path: Path) -> Callable[[Change | None], Path]:
 
 def test_an_audit_is_read_from_a_file_a_folder_a_clone_and_an_archive(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "clone" / "figures")
-    with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
-        archive.write(folder / "audit.json", "figures/audit.json")
+    archived((folder / "audit.json").read_bytes(), tmp_path / "run.zip")
     places = [folder / "audit.json", folder, tmp_path / "clone", tmp_path / "run.zip"]
     first, *others = map(audit_of, places)
     assert all(other == first for other in others)
@@ -86,6 +94,7 @@ def test_an_audit_is_read_from_a_file_a_folder_a_clone_and_an_archive(folder: Pa
         (limit, [" limit: the repository's | none", "the same table"]),
         (setting, ["setting seed: 1 | 2"]),
         (code, ["made by commit: ", f"| {'f' * 10}"]),
+        (numbers, [ONLY_TABLES]),
         (rules, ["the same table"]),
         (None, ["drawn | not drawn"]),
     ],
@@ -101,6 +110,15 @@ def test_another_verdict_is_found_with_what_differs(
         assert each in " ".join(of_claim.split())
     differences = [line for line in of_claim.splitlines() if line.startswith("  - ")]
     assert len(differences) == (2 if change in (threshold, needs, limit) else 1)
+
+
+def archived(audit: bytes, to: Path) -> Path:
+    """An archive that has these bytes as its audit."""
+    listed = {"@id": IN_RUN, "@type": "File", "sha256": hashlib.sha256(audit).hexdigest()}
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(IN_RUN, audit)
+        archive.writestr(METADATA, json.dumps({"@graph": [listed]}))
+    return to
 
 
 def damaged(archive: bytes, where: str, to: bytes) -> bytes:
@@ -132,13 +150,51 @@ def damaged(archive: bytes, where: str, to: bytes) -> bytes:
     ],
 )
 def test_a_damaged_archive_is_named_in_one_line(folder: Path, tmp_path: Path, where: str, to: bytes) -> None:
-    with zipfile.ZipFile(tmp_path / "run.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.write(folder / "audit.json", "figures/audit.json")
-    whole = (tmp_path / "run.zip").read_bytes()
+    whole = archived((folder / "audit.json").read_bytes(), tmp_path / "run.zip").read_bytes()
     for content in (damaged(whole, where, to), whole[: len(whole) // 2], b""):
         (tmp_path / "run.zip").write_bytes(content)
-        with refused("unreadable-file", path=tmp_path / "run.zip"):
+        with pytest.raises(ResauditError, match=re.escape(str(tmp_path / "run.zip"))):
             audit_of(tmp_path / "run.zip")
+
+
+def test_an_archive_is_unpacked_within_the_bounds_of_an_import(tmp_path: Path) -> None:
+    bomb = archived(b" " * (LARGEST_JSON + 1), tmp_path / "run.zip")
+    assert bomb.stat().st_size < 2**20
+    for read in (audit_of, read_run):
+        with refused("too-large-archive", largest=LARGEST_JSON):
+            read(bomb)
+
+
+@pytest.mark.parametrize("text", ["a\nB: scale paper", "\x1b[2J", "\u202ereppus", "\u2028", "\ud800"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda audit, text: audit.update(scale=text),
+        lambda audit, text: audit.update(overrides=[text]),
+        lambda audit, text: audit["papers"][0]["figures"][0]["settings"].update({text: "1"}),
+        lambda audit, text: audit["papers"][0]["figures"][0]["provenance"].update(devices=[text]),
+        lambda audit, text: audit["papers"][0]["figures"][0]["provenance"]["packages"].update(numpy=text),
+        lambda audit, text: audit["papers"][0]["claims"][0].update(why=text),
+    ],
+)
+def test_a_text_that_is_not_one_printable_line_is_refused(
+    folder: Path, tmp_path: Path, write: Callable[[Any, str], None], text: str
+) -> None:
+    audit = json.loads((folder / "audit.json").read_text())
+    write(audit, text)
+    (tmp_path / "audit.json").write_text(json.dumps(audit))
+    with refused("invalid-value") as error:
+        audit_of(tmp_path)
+    assert text not in str(error.value)
+
+
+@pytest.mark.parametrize("part", ["figures", "claims"])
+def test_a_figure_or_claim_that_is_there_twice_is_refused(folder: Path, tmp_path: Path, part: str) -> None:
+    audit = json.loads((folder / "audit.json").read_text())
+    audit["papers"][0][part] *= 2
+    (tmp_path / "audit.json").write_text(json.dumps(audit))
+    with refused("invalid-value"):
+        audit_of(tmp_path)
 
 
 def test_folders_with_an_equals_sign_are_runs(folder: Path, tmp_path: Path) -> None:

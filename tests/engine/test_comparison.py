@@ -11,18 +11,19 @@ import pytest
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
-from resaudit.cli import commands as cli
-from resaudit.figures import comparison
-from resaudit.figures import references as kept_tables
-from resaudit.figures.comparison import (
+from resaudit.claims import comparison
+from resaudit.claims.comparison import (
     compare,
     compare_table,
     compare_with_references,
     differences_of,
     other_rates,
+    parted_rows,
     thinned,
     write_references,
 )
+from resaudit.cli import commands as cli
+from resaudit.figures import references as kept_tables
 from resaudit.figures.drawing import read_about, read_csv, write_csv
 from resaudit.figures.references import reference_file, references
 from resaudit.figures.snapshots import snapshot_epochs
@@ -34,10 +35,8 @@ from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import deviations, settings_of
 from tests.refusals import refused
 
-FIGURE = Figure.model_construct(
-    keys=["network", "run"], tolerances={"loss": ColumnTolerance(relative=0.01, share=0.75)}
-)
-FIG04 = "demystifying_resnet/fig04"
+FIGURE = Figure.model_construct(keys=["network", "run"], tolerances={"loss": ColumnTolerance(relative=0.01)})
+FIG04, FIG08 = "demystifying_resnet/fig04", "demystifying_resnet/fig08"
 REFERENCE = pd.DataFrame({"network": list("aabb"), "run": [0, 1, 0, 1], "loss": [1.0, 2.0, np.inf, 4.0]})
 
 
@@ -56,14 +55,83 @@ def test_equal_within_tolerance_in_any_order_agrees() -> None:
     assert differences(fresh) == []
 
 
-def test_one_row_beyond_is_within_the_share_two_are_not() -> None:
-    assert differences(REFERENCE.assign(loss=[1.5, 2.0, np.inf, 4.0])) == []
+def test_a_row_beyond_its_tolerance_is_said() -> None:
+    assert difference(REFERENCE.assign(loss=[1.5, 2.0, np.inf, 4.0])).fields["beyond"] == 1
     beyond = difference(REFERENCE.assign(loss=[1.5, 2.5, np.inf, 4.0]))
     assert beyond.code == "beyond-tolerance"
     assert beyond.fields == {
         "column": "loss", "beyond": 2, "rows": 4, "shared": ["network a"], "place": ["network a", "run 0"],
         "value": 1.5, "expected": 1.0,
     }  # fmt: skip
+
+
+CHAOTIC = Figure.model_construct(
+    keys=["network", "run", "epoch"], tolerances={"loss": ColumnTolerance(relative=1e-6, chaotic=True)}
+)
+
+
+def trained(noise: float = 0.0, seed: int = 0, runs: int = 10, networks: int = 20) -> pd.DataFrame:
+    """Losses of runs that agree at epoch 0 and are apart by a factor of this logarithmic spread at epoch 9."""
+    keys = pd.MultiIndex.from_product([map(str, range(networks)), range(runs), (0, 9)], names=CHAOTIC.keys)
+    table = keys.to_frame(index=False)
+    apart = np.random.default_rng(seed).normal(0, noise, len(table)) if noise else 0.0
+    return table.assign(loss=np.exp(np.where(table["epoch"] > 0, apart, 0.0)) / (1 + table["run"]))
+
+
+@pytest.mark.parametrize("noise", [1e-2, 0.3, 3.0])
+def test_runs_that_rounding_has_parted_agree_and_their_share_is_said(noise: float) -> None:
+    for seed in range(20):
+        parted, reference = trained(noise, 2 * seed + 1), trained(noise, 2 * seed + 2)
+        assert differences(parted, reference, CHAOTIC) == []
+    (note,) = parted_rows(parted, reference, CHAOTIC)
+    assert (note.fields["parted"], note.fields["rows"], note.fields["share"]) == (200, 400, 50.0)
+    assert list(parted_rows(parted, parted, CHAOTIC)) == []
+
+
+def test_what_no_rounding_does_is_said() -> None:
+    parted, reference = trained(0.1, 1), trained(0.1, 2)
+    at_start = parted["epoch"] == 0
+    other_start = parted.assign(loss=parted["loss"].where(~(at_start & (parted["run"] == 3)), 0.3))
+    assert differences(other_start, reference, CHAOTIC) == ["beyond-tolerance"]
+    of_seven = ~at_start & (parted["network"] == "7")
+    moved = parted.assign(loss=parted["loss"].where(~of_seven, 2 * parted["loss"]))
+    apart = difference(moved, reference, CHAOTIC)
+    assert apart.code == "means-apart"
+    assert (apart.fields["count"], apart.fields["groups"], apart.fields["place"]) == (1, 40, ["network 7", "epoch 9"])
+
+
+def test_few_runs_may_diverge_on_one_machine_alone_and_not_all() -> None:
+    reference = trained(0.1, 1, runs=40)
+    for diverged, codes in ((4, []), (40, ["means-apart"])):
+        chosen = (reference["network"] == "3") & (reference["epoch"] > 0) & (reference["run"] < diverged)
+        table = reference.assign(loss=reference["loss"].where(~chosen, np.inf))
+        assert differences(table, reference, CHAOTIC) == codes
+        assert differences(reference, table, CHAOTIC) == codes
+
+
+@pytest.mark.parametrize(("keys", "numbers"), [(["run"], (-1, 0, 1)), (["draw"], (-1, 0, 1)), (["part"], (0, 1, 2))])
+def test_statistics_over_runs_are_compared_at_equal_numbers_of_runs_only(keys: list[str], numbers: list[int]) -> None:
+    figure = Figure.model_construct(keys=keys, tolerances={"mean": ColumnTolerance(relative=0.01)})
+    reference = pd.DataFrame({keys[0]: numbers, "mean": [1.0, 2.0, 3.0]})
+    statistics = reference.assign(mean=[1.5, 2.0, 3.0])
+    assert [each.code for each in differences_of(statistics, reference, figure)] == ["beyond-tolerance"]
+    assert list(differences_of(statistics, reference, figure, same_runs=False)) == []
+    of_a_run = reference.assign(mean=[1.0, 2.5, 3.0])
+    assert len(list(differences_of(of_a_run, reference, figure, same_runs=False))) == (keys != ["part"])
+
+
+def test_another_verdict_by_numbers_that_agree_is_said(tmp_path: Path) -> None:
+    plan = make_plan(load([f"paths.figures={tmp_path}", f"figures=[{FIG08}]"]))
+    reference = references(plan)[FIG08]
+    csv = Path(shutil.copytree(reference.parent, tmp_path / "demystifying_resnet")) / reference.name
+    table = read_csv(csv)
+    place = (table["network"] == "2-shortcut-relu") & (table["depth"] == 16) & (table["learning_rate"] == 0.1)
+    table.loc[table.index[place][:2], "final_loss"] *= 1.3
+    write_csv(csv, table)
+    change_record(csv, sha256=sha256_of(csv))
+    (other,), (note,) = compare(plan, FIG08, reference)
+    assert (other.code, note.code, note.fields["parted"]) == ("other-verdicts", "parted-rows", 2)
+    assert "relu-final-loss (inconclusive | supported)" in str(other)
 
 
 def test_infinity_agrees_with_nothing_finite() -> None:

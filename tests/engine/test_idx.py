@@ -1,10 +1,16 @@
 """Oracle: the format's definition and its inverse. Sees wrong byte order, unchecked lengths, overflow of sizes."""
 
+import gzip
+import tracemalloc
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as npst
 
+from resaudit.base.errors import ResauditError
+from resaudit.data.description import described
 from resaudit.data.idx import parse_idx, to_idx
 from tests.refusals import refused
 
@@ -28,3 +34,18 @@ def test_parsing_undoes_writing(array: np.ndarray) -> None:
 def test_malformed_files_are_refused(content: bytes, code: str) -> None:
     with refused(code, name="it"):
         parse_idx(content, "it")
+
+
+@pytest.mark.parametrize("begins", [b"", to_idx(np.zeros(16, dtype=np.uint8))])
+def test_a_packed_file_is_unpacked_no_further_than_its_header_states(begins: bytes, tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "train-images-idx3-ubyte.gz", "wb", compresslevel=1) as file:
+        file.write(begins)
+        for _ in range(64):
+            file.write(bytes(2**20))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ResauditError, match="train-images-idx3-ubyte"):
+            described(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from resaudit.audit.build import drawn_figures, judgements_of, make_audit, provenance_of
 from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.errors import ResauditError
+from resaudit.claims.comparison import compare_with_references
 from resaudit.claims.robustness import read_robustness
 from resaudit.data.whiten import Whiten
-from resaudit.figures.comparison import compare_with_references
 from resaudit.figures.drawing import DrawnAt, about
 from resaudit.figures.references import reference_file
 from resaudit.figures.tables import drawn

@@ -4,36 +4,44 @@ Sees a run that counts twice, another seed's that replaces it, a forged table th
 """
 
 import json
+import re
 import shutil
 import zipfile
+from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from benchmarks.forger import ground
 
 from resaudit.audit.build import make_audit
 from resaudit.audit.models import Audit, DrawnFigure, FigureProvenance
 from resaudit.audit.schema import read_audit
 from resaudit.base.files import sha256_of, write_json
+from resaudit.claims.comparison import differences_of, parted_rows
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.figures.drawing import about, read_about, read_csv, write_csv
+from resaudit.figures.references import reference_file
 from resaudit.figures.tables import Drawn
 from resaudit.jobs.provenance import provenance
 from resaudit.plan import plan as planning
 from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
+from resaudit.plan.words import settings_of
 from resaudit.share import merging
 from resaudit.share.finished_runs import FinishedRun, read_run
-from resaudit.share.merging import merge, provenance_of_all
+from resaudit.share.merging import merge, merge_figure, provenance_of_all
 from tests.conftest import CHECKOUT, in_process
 from tests.refusals import refused
 from tests.share.archives import METADATA
 from tests.share.archives import OVERRIDES as OF_ARCHIVE
 from tests.share.finished_run import SETTING
 
-FIG04, FIG10 = "demystifying_resnet/fig04", "demystifying_resnet/fig10"
+FIG04, FIG08, FIG10 = (f"demystifying_resnet/{name}" for name in ("fig04", "fig08", "fig10"))
 PROTOCOL = ("scale=smoke", "figures=[demystifying_resnet]")
 RUNS = 2
 """Of Figure 4 at scale smoke."""
@@ -53,7 +61,8 @@ def run_in(folder: Path, *overrides: str, **tables: pd.DataFrame) -> Path:
         csv.parent.mkdir(parents=True, exist_ok=True)
         write_csv(csv, table)
         write_json(
-            csv.with_suffix(".json"), about(plan.figures[name], SETTING) | {"sha256": sha256_of(csv)} | provenance()
+            csv.with_suffix(".json"),
+            about(plan.figures[name], SETTING) | {"sha256": sha256_of(csv)} | provenance(),
         )
     write_json(folder / "figures" / "audit.json", make_audit(plan, given).as_json())
     return folder
@@ -160,6 +169,163 @@ def test_another_protocol_a_merged_run_and_a_folder_that_exists_are_refused(tmp_
         merged(tmp_path / "merged", a, a)
     with refused("merged-run"):
         merged(tmp_path / "again", a, tmp_path / "merged")
+
+
+CODES = {"train": {"1" * 64: 3}}
+PLATFORMS = [{"machine classes": [{"device": "cpu", "processor": name}], "codes": CODES} for name in "ab"]
+TURNS, TURNS_NOTHING = ("2-shortcut-relu", 16, 0.1), ("xavier-relu", 4, 0.1)
+"""Places of Figure 8: the verdict on relu-final-loss turns if two of three losses there are 1.3 times as large."""
+
+
+@cache
+def config_of(figure: str, *overrides: str) -> Config:
+    return load([f"figures=[{figure}]", *overrides])
+
+
+def held(name: str, table: pd.DataFrame, figure: str = FIG04, *overrides: str, **record: object) -> FinishedRun:
+    """A run of scale laptop as it is read, with one table; ``record``: more of what stands beside it."""
+    values = json.loads(json.dumps(settings_of(config_of(figure, *overrides).figure[figure])))
+    digest = sha256(table.to_csv(index=False).encode()).hexdigest()
+    drawn = Drawn(figure, table, digest, {"values": values, **record})
+    return FinishedRun(Path(name), Audit.model_construct(papers=[]), {figure: drawn}, None, {})
+
+
+def merged_table(*runs: FinishedRun, figure: str = FIG04) -> pd.DataFrame:
+    return merge_figure(config_of(figure), config_of(figure).figure[figure], runs).table
+
+
+def forgery(place: tuple[str, int, float]) -> pd.DataFrame:
+    """A copy of the reference of Figure 8 with two runs of one place times 1.3, and the smaller SHA-256."""
+    honest = read_csv(reference_file(FIG08))
+    keys = honest[["network", "depth", "learning_rate"]].itertuples(index=False, name=None)
+    rows = [row for row, key in zip(honest.index, keys, strict=True) if key == place][:2]
+    forged = ground(honest, "final_loss", rows, 1.3)
+    assert len(list(parted_rows(forged, honest, config_of(FIG08).figure[FIG08]))) == 1
+    assert not list(differences_of(forged, honest, config_of(FIG08).figure[FIG08]))
+    return forged
+
+
+@pytest.mark.parametrize("honest_runs", [1, 2])
+@pytest.mark.parametrize("other_seed", [False, True])
+def test_a_ground_forgery_that_turns_a_verdict_is_refused_by_name(honest_runs: int, other_seed: bool) -> None:
+    honest = read_csv(reference_file(FIG08))
+    runs = [held(f"honest{i}", honest, FIG08) for i in range(honest_runs)]
+    runs += [held("other", honest, FIG08, "seed=2")] if other_seed else []
+    forged = held("forged", forgery(TURNS), FIG08)
+    for order in ([forged, *runs], [*runs, forged]):
+        with refused("contradicting-verdicts", figure=FIG08) as error:
+            merged_table(*order, figure=FIG08)
+        assert forged.place in (error.value.fields["place"], error.value.fields["other"])
+        assert "relu-final-loss (" in str(error.value)
+
+
+def test_a_forgery_that_turns_the_pool_alone_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By made-up verdicts, which only forged rows among those of several seeds turn."""
+    honest, forged = read_csv(reference_file(FIG08)), forgery(TURNS)
+    losses = set(forged["final_loss"]) - set(honest["final_loss"])
+
+    def verdicts_on(_config: object, figure: str, table: pd.DataFrame) -> dict[str, str]:
+        turned = not losses.isdisjoint(table["final_loss"]) and len(table) > len(honest)
+        return {figure: "contradicted" if turned else "supported"}
+
+    monkeypatch.setattr(merging, "verdicts_on", verdicts_on)
+    runs = [held("a", honest, FIG08), held("b", forged, FIG08)]
+    assert len(merged_table(*runs, figure=FIG08)) == len(honest)
+    with refused("contradicting-verdicts"):
+        merged_table(*runs, held("c", honest, FIG08, "seed=2"), figure=FIG08)
+
+
+def test_nothing_is_chosen_by_its_digest() -> None:
+    honest, forged = held("a", read_csv(reference_file(FIG08)), FIG08), held("b", forgery(TURNS_NOTHING), FIG08)
+    for first, second in ((honest, forged), (forged, honest)):
+        assert merged_table(first, second, figure=FIG08).equals(first.tables[FIG08].table)
+
+
+@pytest.mark.parametrize("column", ["condition_number", "lambda_max", "noise_floor"])
+def test_one_cpu_platform_gives_one_table(column: str) -> None:
+    table = read_csv(reference_file(FIG04))
+    rounded = table.assign(**{column: table[column].where(table.index != 5, table[column] * (1 + 1e-12))})
+    one, same, other = (held(f"{i}", each, **PLATFORMS[i // 2]) for i, each in enumerate((table, rounded, rounded)))
+    assert merged_table(one, other).equals(table)
+    with refused("contradicting-runs", figure=FIG04):
+        merged_table(one, same)
+    assert merged_table(one, held("other code", rounded, **PLATFORMS[0] | {"codes": {}})).equals(table)
+
+
+@pytest.mark.parametrize(
+    ("figure", "less"),
+    [("stable_scaling/backward", 10), ("stable_scaling/products", 2), ("shortcut_importance/table1", 2500)],
+)
+def test_statistics_over_other_numbers_of_runs_accuse_nobody(figure: str, less: int) -> None:
+    """Statistics over fewer runs are other numbers; here of counts a half, else 2 % more."""
+    table = read_csv(reference_file(figure))
+    over_runs = table["run"] < 0 if "run" in table else table["runs"] > 0
+    others = {
+        column: table[column].where(~over_runs, 1.02 * table[column] if table[column].dtype == float else less)
+        for column in [*config_of(figure).figure[figure].tolerances, "runs"]
+        if column in table
+    }
+    forged = table.assign(**others)
+    fewer = forged[forged["run"] < less] if "run" in table else forged
+    whole = held("whole", table, figure)
+    part = held("part", fewer, figure, f"figure.{figure.replace('/', '.')}.protocol.runs={less}")
+    for order in ([whole, part], [part, whole]):
+        assert merged_table(*order, figure=figure).equals(table)
+    with refused("contradicting-runs", figure=figure):
+        merged_table(whole, held("forged", forged, figure), figure=figure)
+
+
+def cell(value: str) -> Callable[[str], str]:
+    """Puts a value into the first row's condition number."""
+
+    def change(text: str) -> str:
+        header, row, *rows = text.splitlines()
+        fields = row.split(",")
+        fields[header.split(",").index("condition_number")] = value
+        return "\n".join([header, ",".join(fields), *rows, ""])
+
+    return change
+
+
+DAMAGES: dict[str, Callable[[str], str]] = {
+    "doubled row": lambda text: text + text.splitlines(keepends=True)[1],
+    "inf0.5": cell("inf0.5"),
+    "NUL": cell("1\0"),
+    "a number too long": cell("9" * 400),
+    "header twice": lambda text: text + text.splitlines(keepends=True)[0],
+    "unknown network": lambda text: text + text.splitlines()[1].replace("2-shortcut", "3-shortcut") + "\n",
+    "unknown depth": lambda text: re.sub(r"^([^,]+),2,", r"\1,3,", text, flags=re.MULTILINE),
+    "no rows": lambda text: text.splitlines(keepends=True)[0],
+    "no bytes": lambda _: "",
+    "another line": lambda text: text + "a,b\n",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("as_archive", [False, True])
+def test_an_odd_table_with_right_digests_is_refused_in_a_line_with_run_and_figure(
+    damage: str, as_archive: bool, tmp_path: Path
+) -> None:
+    good, bad = (run_in(tmp_path / name, fig04=expected(FIG04)) for name in ("good", "bad"))
+    csv = bad / "figures" / f"{FIG04}.csv"
+    text = csv.read_text()
+    csv.write_text(DAMAGES[damage](text))
+    assert csv.read_text() != text
+    write_json(csv.with_suffix(".json"), json.loads(csv.with_suffix(".json").read_text()) | {"sha256": sha256_of(csv)})
+    change_figure(bad, sha256=sha256_of(csv))
+    place = packed(bad, {}) if as_archive else bad
+    with refused("unusable-table", place=place, figure=FIG04):
+        merged(tmp_path / "merged", good, place)
+
+
+@pytest.mark.parametrize("change", [{"seed": "1"}, {"seed": None}, {"runs": "many"}, {"runs": [1]}])
+def test_odd_settings_beside_a_table_are_refused_in_a_line(change: dict[str, object], tmp_path: Path) -> None:
+    run = run_in(tmp_path / "a", fig04=expected(FIG04))
+    record = run / "figures" / f"{FIG04}.json"
+    content = json.loads(record.read_text())
+    write_json(record, content | {"values": content["values"] | change})
+    with refused("unusable-table", figure=FIG04):
+        merged(tmp_path / "merged", run, run)
 
 
 AS_PUBLISHED = "figure.identity_matters.table2_cifar100.dataset.cifar100_reader=as-published"

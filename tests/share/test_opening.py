@@ -112,12 +112,13 @@ def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("cap", "largest", "size"),
-    [("MOST_ENTRIES", 1, 2), ("LARGEST_ENTRY", 999, 1000), ("LARGEST_JSON", 9, None), ("LARGEST_TOTAL", 1000, None)],
-)
+    [("MOST_ENTRIES", 1, 3), ("LARGEST_ENTRY", 999, 1000), ("LARGEST_JSON", 9, None), ("LARGEST_TABLE", 999, 1000),
+     ("LARGEST_TOTAL", 2000, None)],
+)  # fmt: skip
 def test_caps_hold(cap: str, largest: int, size: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, cap, largest)
     with refused("too-large-archive", largest=largest, **({"size": size} if size else {})):
-        open_it(zipped(tmp_path / "bad.zip", RESULT))
+        open_it(zipped(tmp_path / "bad.zip", RESULT, "figures/paper/fig.csv"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from resaudit.figures.comparison import differences_of
+from resaudit.claims.comparison import differences_of
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, Completed, configured, smoke

@@ -4,36 +4,15 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from zipfile import ZipFile
 
 from resaudit.audit.claim_models import JudgedClaim
 from resaudit.audit.models import Audit, DrawnFigure
-from resaudit.audit.schema import check_audit, read_audit
-from resaudit.base.errors import reading
 
-IN_RUN = "figures/audit.json"
-"""Where a clone and the archive of a run have their audit."""
 WIDTH = 100
-
-
-def audit_of(place: Path) -> Audit:
-    """The audit of a file audit.json, of a folder that has it (a clone or its figures), or of the archive of a run.
-
-    Raises:
-        ResauditError: there is none, or it cannot be read.
-    """
-    if place.is_dir():
-        beside = place / "audit.json"
-        return read_audit(beside if beside.is_file() else place / IN_RUN)
-    if place.suffix != ".zip":
-        return read_audit(place)
-    with (
-        reading(place, "give audit.json, a folder that has it, or an archive that resaudit crate wrote"),
-        ZipFile(place) as archive,
-    ):
-        content = json.loads(archive.read(IN_RUN))
-    return check_audit(content, f"{IN_RUN} in {place}")
+ONLY_TABLES = (
+    "only the tables differ, of equal settings, code and packages: chaotic trainings part where a processor rounds "
+    "otherwise"
+)
 
 
 @dataclass(frozen=True)
@@ -67,8 +46,10 @@ class Pair:
         if self.of_one_table:
             yield "the same table"
             return
-        yield from _unequal("setting", _settings(first), _settings(second))
-        yield from _unequal("made by", _made_by(first), _made_by(second))
+        yield from [
+            *_unequal("setting", _settings(first), _settings(second)),
+            *_unequal("made by", _made_by(first), _made_by(second)),
+        ] or [ONLY_TABLES]
 
 
 def pairs(first: Audit, second: Audit) -> list[Pair]:

@@ -1,11 +1,11 @@
 """Pydantic models of audit.json; the published JSON Schema is generated from them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from resaudit.audit.claim_models import JudgedClaim
-from resaudit.base.models import Count, Id, PairId, Part, Sha256, Time
+from resaudit.base.models import Count, Id, PairId, Part, Sha256, Time, different
 from resaudit.claims.records import Commit, Drawings, NamedVariant, VariantRun
 from resaudit.figures.printed import Printed
 
@@ -294,6 +294,12 @@ class Audit(Part):
     """Recomputations of imported results."""
     papers: list[AuditedPaper]
     """The papers."""
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        for parts in (self.papers, self.claims, self.figures):
+            different([part.id for part in parts])
+        return self
 
     @property
     def claims(self) -> list[JudgedClaim]:

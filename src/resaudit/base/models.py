@@ -23,6 +23,8 @@ LONGEST_LINE = 200
 _LONGEST_SHOWN = 40
 # Line breaks, other control characters, and lone surrogates, which UTF-8 cannot encode.
 _UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
+_REORDERING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+"""Bidirectional classes of the characters that show a text in another order than it has."""
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -51,7 +53,7 @@ def _keys_of(model: type[BaseModel]) -> list[str]:
 
 
 class Model(Closed):
-    """A section of the configuration; its strings have one line each."""
+    """A section of the configuration, or of an audit; its strings have one line each."""
 
     @field_validator("*")
     @classmethod
@@ -59,7 +61,10 @@ class Model(Closed):
         for text in _texts(value):
             if len(text) > LONGEST_TEXT:
                 raise ValueError(f"has {len(text)} characters; allowed: at most {LONGEST_TEXT}")
-            if not text.isprintable() and any(unicodedata.category(letter) in _UNPRINTABLE for letter in text):
+            if not text.isprintable() and any(
+                unicodedata.category(letter) in _UNPRINTABLE or unicodedata.bidirectional(letter) in _REORDERING
+                for letter in text
+            ):
                 raise ValueError(f"is {shown(text)}; allowed: text in one line, without control characters")
         return value
 
@@ -207,7 +212,7 @@ def meanings(kind: type[BaseModel]) -> dict[str, str]:
     return found | {name: field.description for name, field in kind.model_fields.items() if field.description}
 
 
-class Part(Closed):
+class Part(Model):
     """A section of audit.json; the docstrings of its fields become descriptions in the JSON Schema."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)

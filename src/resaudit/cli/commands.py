@@ -256,7 +256,7 @@ def hash_files(folder: Path) -> None:
 @cli.command()
 @click.argument("words", metavar="[A B] [OVERRIDES]...", nargs=-1)
 def compare(words: Overrides) -> None:
-    """Compare the tables in figures/ with those in figures/reference, within the stated tolerances.
+    """Compare the tables in figures/, and the verdicts by them, with those in figures/reference.
 
     With A and B, two audits side by side: verdicts, and what differs where these do. Each is an audit.json, a folder
     that has it, or the archive of a run.
@@ -265,7 +265,8 @@ def compare(words: Overrides) -> None:
     if len(runs) not in (0, 2):
         raise click.UsageError("compare takes two audits, or none")
     if runs:
-        from resaudit.audit.beside import audit_of, pairs, side_by_side
+        from resaudit.audit.beside import pairs, side_by_side
+        from resaudit.share.finished_runs import audit_of
 
         audits = [audit_of(run) for run in runs]
         for line in side_by_side(*audits):
@@ -279,7 +280,7 @@ def compare(words: Overrides) -> None:
             )
         return
     plan = _plan(overrides)
-    from resaudit.figures.comparison import compare_with_references
+    from resaudit.claims.comparison import compare_with_references
     from resaudit.figures.tables import refuse_undrawn
 
     refuse_undrawn(plan)
@@ -321,8 +322,8 @@ def reference(overrides: Overrides) -> None:
     Tables of another scale than laptop go to figures/reference/scale_SCALE, a matrix of another scale is not kept.
     """
     plan = _plan(overrides)
+    from resaudit.claims.comparison import write_references
     from resaudit.claims.robustness import keep_matrix
-    from resaudit.figures.comparison import write_references
     from resaudit.plan.composition import load
 
     write_references(plan, click.echo)

@@ -1,6 +1,7 @@
 """What the YAML of a new data set needs: names, sizes and digests of its files."""
 
 import hashlib
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 from resaudit.base.errors import ResauditError
 from resaudit.data.dataset import FILES, LARGEST_FILE, DataFile
 from resaudit.data.files import beginning, children
-from resaudit.data.idx import parse_idx
+from resaudit.data.idx import parse_header, parse_idx
 from resaudit.data.image_folder import decoded
 
 _IDX = re.compile(r"(train|test|t10k).*(images|labels)")
@@ -59,7 +60,9 @@ def _only_one(key: str, candidates: list[Path]) -> DataFile:
     found: set[DataFile] = set()
     name = min((path.name.removesuffix(".gz") for path in candidates), key=len)
     for path in candidates:
-        content = beginning(path, LARGEST_FILE)
+        header, shape = parse_header(beginning(path, 2**10), str(path))
+        # No more than its header states is unpacked.
+        content = beginning(path, min(header + math.prod(shape), LARGEST_FILE) + 1)
         parse_idx(content, str(path))
         try:
             found.add(_file_of(name, content))

@@ -25,6 +25,21 @@ def parse_idx(content: bytes, name: str) -> np.ndarray:
     Raises:
         ResauditError: the bytes are not an IDX file, or their number contradicts its header.
     """
+    first, shape = parse_header(content, name)
+    if len(content) != first + math.prod(shape):
+        raise ResauditError(
+            "invalid-idx-size",
+            "{name} has {size} bytes, but its IDX header {shape} means {expected}",
+            name=name,
+            size=len(content),
+            shape=str(shape),
+            expected=first + math.prod(shape),
+        )
+    return np.frombuffer(content, dtype=np.uint8, offset=first).reshape(shape)
+
+
+def parse_header(content: bytes, name: str) -> tuple[int, tuple[int, ...]]:
+    """The number of bytes of an IDX file's header, and the shape that it states; raises as :func:`parse_idx`."""
     rank = content[3] if len(content) > 3 else 0
     first = 4 + 4 * rank
     if content[:3] != bytes((0, 0, _UNSIGNED_BYTES)) or len(content) < first:
@@ -38,16 +53,7 @@ def parse_idx(content: bytes, name: str) -> np.ndarray:
             shape=str(shape[:8]),
             largest=LARGEST_RANK,
         )
-    if len(content) != first + math.prod(shape):
-        raise ResauditError(
-            "invalid-idx-size",
-            "{name} has {size} bytes, but its IDX header {shape} means {expected}",
-            name=name,
-            size=len(content),
-            shape=str(shape),
-            expected=first + math.prod(shape),
-        )
-    return np.frombuffer(content, dtype=np.uint8, offset=first).reshape(shape)
+    return first, shape
 
 
 def to_idx(array: np.ndarray) -> bytes:

@@ -23,7 +23,7 @@ def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
 
     Nothing is checked that the plan does not know, such as columns that are no keys of the figure.
     """
-    return next((wrong for check in (_keys, _counts, _places) for wrong in check(table, part)), None)
+    return next((wrong for check in (_keys, _numbers, _counts, _places) for wrong in check(table, part)), None)
 
 
 def _keys(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
@@ -40,6 +40,14 @@ def _keys(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
         whole = "run" in keys and key in ALONG and is_numeric_dtype(column) and (column % 1 == 0).all()
         if integers or whole:
             yield f"{key} is written as {column.dtype}; allowed: integers"
+
+
+def _numbers(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
+    for name in part.figure.tolerances:
+        if name not in table:
+            yield f"it has no column {name}; allowed: {', '.join([*part.figure.keys, *part.figure.tolerances])}"
+        elif not is_numeric_dtype(table[name]):
+            yield f"{name} is not a number everywhere; allowed: numbers"
 
 
 def _counts(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:

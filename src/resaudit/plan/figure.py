@@ -57,19 +57,20 @@ class Assumption(Model):
 
 
 class ColumnTolerance(Model):
-    """How far a column of a new table may differ from the reference, and in what share of the rows it must agree.
+    """How far a column of a new table may differ from the reference.
 
     Attributes:
         relative: difference, of the reference.
         absolute: difference, in the column's unit.
         eigenvalues: for a column that is a share of eigenvalues, the difference allowed in whole eigenvalues.
-        share: share of the rows that must agree.
+        chaotic: whether rounding grows until it decides single rows, as in a chaotic training; then only rows before
+            the first step and means over runs must agree.
     """
 
     relative: Annotated[float, Field(ge=0)] = 0.0
     absolute: Annotated[float, Field(ge=0)] = 0.0
     eigenvalues: Annotated[int, Field(ge=0)] = 0
-    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    chaotic: bool = False
 
 
 class Paper(Model):

@@ -1,16 +1,22 @@
 """Finished runs as they are read to be merged: each with its audit and its tables, verified."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from resaudit.audit.beside import audit_of
 from resaudit.audit.models import Audit, DrawnFigure
+from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
+from resaudit.base.models import one_line
+from resaudit.figures.drawing import ODD_CONTENT
 from resaudit.figures.tables import Drawn, unchanged
-from resaudit.share.imports.packed import unpacked
+from resaudit.share.imports.packed import Packed, unpacked
+
+IN_RUN = "figures/audit.json"
+"""Where a clone and the archive of a run have their audit."""
 
 
 @dataclass(frozen=True)
@@ -38,28 +44,62 @@ class FinishedRun:
                 yield self.archive, self.agents.get(job), job
 
 
+def audit_of(place: Path) -> Audit:
+    """The audit of a file audit.json, of a folder that has it (a clone or its figures), or of the archive of a run.
+
+    Raises:
+        ResauditError: there is none, or it cannot be read.
+    """
+    if place.suffix == ".zip" and not place.is_dir():
+        with unpacked(place) as packed:
+            return _audit_in(packed)
+    if not place.is_dir():
+        return read_audit(place)
+    beside = place / "audit.json"
+    return read_audit(beside if beside.is_file() else place / IN_RUN)
+
+
+def _audit_in(packed: Packed) -> Audit:
+    return check_audit(packed.audit, f"{IN_RUN} in {packed.path}")
+
+
 def read_run(place: Path) -> FinishedRun:
     """Read a run from an archive of ``resaudit crate``, or from a clone or its folder of figures.
 
     Raises:
         ResauditError: it has no audit, or a table is missing or is not the one that was audited; the place is named.
     """
-    audit = audit_of(place)
-    figures = audit.figures
-    if place.suffix == ".zip":
+    if place.suffix == ".zip" and not place.is_dir():
         with TemporaryDirectory() as folder, unpacked(place) as packed:
-            for name in (f"{figure.id}.{suffix}" for figure in figures for suffix in ("csv", "json")):
+            audit = _audit_in(packed)
+            for name in (f"{figure.id}.{suffix}" for figure in audit.figures for suffix in ("csv", "json")):
                 if f"figures/{name}" in packed.digests:
                     (target := Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
                     packed.copy(f"figures/{name}", target)
-            return FinishedRun(place, audit, _tables(place, Path(folder), figures), sha256_of(place), packed.agents)
+            return FinishedRun(place, audit, _tables(place, Path(folder), audit), sha256_of(place), packed.agents)
+    audit = audit_of(place)
     below = next((each for each in (place, place / "figures") if (each / "audit.json").is_file()), place.parent)
-    return FinishedRun(place, audit, _tables(place, below, figures), None, {})
+    return FinishedRun(place, audit, _tables(place, below, audit), None, {})
 
 
-def _tables(place: Path, folder: Path, figures: Sequence[DrawnFigure]) -> dict[str, Drawn]:
+@contextmanager
+def table_faults(place: Path | str, figure: str) -> Iterator[None]:
+    """Say of any fault of a table which run and figure it is of."""
+    try:
+        yield
+    except (ResauditError, *ODD_CONTENT) as error:
+        raise ResauditError(
+            "unusable-table",
+            "{place}: the table of {figure} cannot be used: {reason}; get the run again, or leave it out",
+            place=place,
+            figure=figure,
+            reason=one_line(str(error) or type(error).__name__),
+        ) from error
+
+
+def _tables(place: Path, folder: Path, audit: Audit) -> dict[str, Drawn]:
     tables = {}
-    for figure in figures:
+    for figure in audit.figures:
         csv = folder / f"{figure.id}.csv"
         if not (csv.is_file() and csv.with_suffix(".json").is_file()):
             raise ResauditError(
@@ -69,13 +109,15 @@ def _tables(place: Path, folder: Path, figures: Sequence[DrawnFigure]) -> dict[s
                 place=place,
                 figure=figure.id,
             )
-        if (drawn := unchanged(csv, figure.id)).sha256 != figure.sha256:
+        if sha256_of(csv) != figure.sha256:
             raise ResauditError(
                 "changed-table",
                 "{path} is not the table that was drawn: its SHA-256 is not that in the .json; {remedy}",
                 path=place / f"{figure.id}.csv",
                 remedy="get the run again, or leave it out",
             )
+        with table_faults(place, figure.id):
+            drawn = unchanged(csv, figure.id)
         if "merged" in drawn.about:
             raise ResauditError(
                 "merged-run", "{place} is merged from other runs; merge those, and any others, at once", place=place

@@ -13,10 +13,9 @@ import pandas as pd
 from resaudit.audit.spot_checks import JudgedTwice
 from resaudit.base.errors import ResauditError
 from resaudit.base.models import one_line
-from resaudit.claims.verdicts import judge
+from resaudit.claims.comparison import claims_on, verdicts_on
 from resaudit.figures.drawing import ODD_CONTENT, read_csv, table_of, write_csv
 from resaudit.figures.expected import unexpected
-from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, Plan, with_inputs
 
 
@@ -26,7 +25,7 @@ def judge_twice(
     """Judge claims by the results that are here, and with recomputed ones (their folders by key) in place of these."""
     judged: dict[str, JudgedTwice] = {}
     for figure, figure_plan in plan.figures.items():
-        names = set(claims).intersection(_claims_of(plan.config, figure))
+        names = set(claims).intersection(claims_on(plan.config, figure))
         if not names:
             continue
         try:
@@ -59,18 +58,3 @@ def audited_table(figure_plan: FigurePlan, results: Path) -> pd.DataFrame:
     if fault := unexpected(table, figure_plan):
         raise ResauditError("unexpected-table", "the table is not the planned one: {fault}", fault=fault)
     return table
-
-
-def verdicts_on(config: Config, figure: str, table: pd.DataFrame) -> dict[str, str]:
-    """The verdict on each claim about a figure, by ``paper/claim``; raises as :func:`judge`."""
-    paper, scale, data = figure.split("/")[0], config.scale_of(figure), config.dataset_of(figure)
-    claims = config.claims_of(paper)
-    return {
-        name: judge(claims[name.removeprefix(f"{paper}/")], table, scale, data, config.rung).verdict.value
-        for name in _claims_of(config, figure)
-    }
-
-
-def _claims_of(config: Config, figure: str) -> list[str]:
-    paper, _, evidence = figure.partition("/")
-    return [f"{paper}/{name}" for name, claim in config.claims_of(paper).items() if claim.evidence == evidence]

@@ -1,4 +1,8 @@
-"""One audit from the runs of several machines: runs of one protocol are pooled, and the same run counts once."""
+"""One audit from the runs of several machines: runs of one protocol are pooled, and the same run counts once.
+
+Of one seed nothing is chosen: its tables must agree, each alone must give the same verdicts, and so must the pool with
+any of them.
+"""
 
 import math
 from collections import Counter
@@ -20,22 +24,32 @@ from resaudit.audit.models import Audit, DrawnFigure, FigureProvenance, Imported
 from resaudit.audit.page import write_page
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
-from resaudit.base.models import validated
+from resaudit.base.models import refusals, shown, validated
 from resaudit.base.text import in_words
-from resaudit.figures.comparison import differences_of
+from resaudit.claims.comparison import (
+    NUMBERED,
+    RUNS,
+    differences_of,
+    of_single_runs,
+    other_verdicts,
+    same_numbers_of_runs,
+    verdicts_on,
+)
 from resaudit.figures.drawing import imported_in_words, plot_of, read_csv, save_drawing, write_csv
+from resaudit.figures.expected import unexpected
 from resaudit.figures.tables import Drawn
 from resaudit.jobs.origin import by_archive
 from resaudit.jobs.provenance import provenance
-from resaudit.plan.figure import Figure
+from resaudit.plan.figure import ColumnTolerance, Figure
+from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
 from resaudit.plan.words import settings_of
-from resaudit.share.finished_runs import FinishedRun, read_run
+from resaudit.share.finished_runs import FinishedRun, read_run, table_faults
 
-POOLED = frozenset({"seed", "runs", "confirm"})
+POOLED = RUNS | {"seed"}
 """Settings in which runs that are merged may differ; all others are the protocol."""
-NUMBERED = ("run", "draw")
-"""Keys that number what was drawn at random; other seeds draw anew."""
+SAME_BYTES = ("machine classes", "codes", "code", "machine", "system", "python", "packages")
+"""What decides the bytes of a table beside its settings, as its ``.json`` has it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +58,7 @@ class Merged:
 
     Attributes:
         table: the table.
-        sources: the runs whose rows it has, by seed; of one seed, the run with the most rows first.
+        sources: the runs whose rows it has, by seed; of one seed, the run with the most rows first, else as given.
         words: what was done, for people.
     """
 
@@ -63,8 +77,8 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
         into: a folder that does not exist yet.
 
     Raises:
-        ResauditError: a run is damaged or of another protocol, two have other numbers for the same run, or the folder
-            exists or cannot be written.
+        ResauditError: a run is damaged or of another protocol, two of one seed do not agree, or the folder exists or
+            cannot be written.
     """
     if lexists(into):
         raise ResauditError("existing-folder", "{folder} exists; remove it, or give another --into", folder=into)
@@ -73,10 +87,15 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
     for run in runs:
         _check_protocol(run, every)
     names = [name for name in every.figures if any(name in run.tables for run in runs)]
-    merged = {name: merge_figure(every.figures[name].figure, [r for r in runs if name in r.tables]) for name in names}
+    merged, drawn = dict[str, Merged](), dict[str, Drawn]()
     with _made_whole(into) as whole:
-        drawn = {name: _draw(figure, every.figures[name], whole) for name, figure in merged.items()}
-        audit = _audit(runs, merged, drawn, every, overrides)
+        for name in names:
+            of_figure = [run for run in runs if name in run.tables]
+            merged[name] = merge_figure(every.config, every.figures[name].figure, of_figure)
+            with table_faults(_places(of_figure), name):
+                drawn[name] = _draw(merged[name], every.figures[name], whole)
+        with refusals("the merged audit.json breaks its schema: $"):
+            audit = _audit(runs, merged, drawn, every, overrides)
         write_json(whole / "audit.json", audit.as_json())
         write_page(audit, whole / "audit.html")
     yield from (f"{name}: {figure.words}" for name, figure in merged.items())
@@ -108,52 +127,87 @@ def _made_whole(into: Path) -> Iterator[Path]:
 def _check_protocol(run: FinishedRun, every: Plan) -> None:
     for name, drawn in run.tables.items():
         every.config.named(name)
-        path = run.place / f"{name}.csv"
-        values = {"scale": every.figures[name].figure.scale, **settings_of(every.figures[name].figure)}
-        stored = {"scale": drawn.about["scale"], **drawn.about["values"]}
-        for key, value in values.items():
-            if key not in POOLED and stored.get(key) != value:
-                raise ResauditError(
-                    "other-settings",
-                    "{path} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or "
-                    "leave it out",
-                    path=path,
-                    key=key,
-                    shown=in_words(stored.get(key)),
-                    asked=in_words(value),
-                )
-        planned = _numbered_as(every.figures[name].figure, drawn.about["values"], path)
-        if plan_figure(planned, every.config.paths.data).evidence != drawn.about["evidence"]:
+        _check_table(run, drawn, every)
+
+
+def _check_table(run: FinishedRun, drawn: Drawn, every: Plan) -> None:
+    """Check that a table has the protocol's settings, jobs, rows and numbers."""
+    figure, path = every.figures[drawn.name].figure, run.place / f"{drawn.name}.csv"
+    values = {"scale": figure.scale, **settings_of(figure)}
+    stored = {"scale": drawn.about["scale"], **drawn.about["values"]}
+    for key, value in values.items():
+        if key not in POOLED and stored.get(key) != value:
             raise ResauditError(
-                "other-evidence",
-                "{path} was drawn from other jobs than those asked for, as of other data of the same title; leave it "
-                "out",
+                "other-settings",
+                "{path} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or "
+                "leave it out",
                 path=path,
+                key=key,
+                shown=in_words(stored.get(key)),
+                asked=in_words(value),
             )
+    with table_faults(run.place, drawn.name):
+        part = plan_figure(_numbered_as(figure, drawn.about["values"], path), every.config.paths.data)
+    if part.evidence != drawn.about["evidence"]:
+        raise ResauditError(
+            "other-evidence",
+            "{path} was drawn from other jobs than those asked for, as of other data of the same title; leave it out",
+            path=path,
+        )
+    with table_faults(run.place, drawn.name):
+        if reason := unexpected(drawn.table, part):
+            raise ValueError(reason)
 
 
 def _numbered_as(figure: Figure, values: dict[str, Any], path: Path) -> Figure:
     """A figure with the seed and the numbers of runs of a table's settings."""
-    numbers = {key: value for key, value in values.items() if key in POOLED - {"seed"}}
+    if type(values["seed"]) is not int:
+        raise TypeError(f"its seed is {shown(values['seed'])}; allowed: an integer")
+    numbers = {key: value for key, value in values.items() if key in RUNS}
     if isinstance(runs := numbers.get("runs"), dict):
         numbers |= {"runs": runs.get("everywhere"), "runs_at": runs.get("at")}
     protocol = validated(type(figure.protocol), figure.protocol.model_dump() | numbers, f"{path}: values")
     return figure.model_copy(update={"seed": values["seed"], "protocol": protocol})
 
 
-def merge_figure(figure: Figure, runs: Sequence[FinishedRun]) -> Merged:
+def merge_figure(config: Config, figure: Figure, runs: Sequence[FinishedRun]) -> Merged:
     """One table of a figure from all runs that have drawn it.
 
     Of one seed, a run that several have counts once; runs of other seeds are numbered on. Where that cannot be done,
     the table of the least seed stays.
 
     Raises:
-        ResauditError: two runs have other numbers for the same run.
+        ResauditError: two runs of one seed have other numbers or verdicts, or the pool has with either of them.
     """
-    # The order of the arguments does not matter.
+    # Runs of other seeds may be given in any order.
     ordered = sorted(runs, key=lambda run: _order(run.tables[figure.name]))
     by_seed = {seed: list(each) for seed, each in groupby(ordered, key=lambda run: _order(run.tables[figure.name])[0])}
-    tables = {seed: _of_one_seed(figure, each) for seed, each in by_seed.items()}
+    for of_seed in by_seed.values():
+        _check_agreement(config, figure, of_seed)
+    merged = _pooled(figure, by_seed)
+    verdicts = _verdicts(config, figure, runs, merged.table)
+    for seed, (first, *others) in by_seed.items():
+        for run in (each for each in others if each.tables[figure.name].sha256 != first.tables[figure.name].sha256):
+            foremost = [run, *(each for each in by_seed[seed] if each is not run)]
+            table = _pooled(figure, by_seed | {seed: foremost}).table
+            if claims := other_verdicts(verdicts, _verdicts(config, figure, runs, table)):
+                raise _contradicting_verdicts(figure, first, run, claims)
+    return merged
+
+
+def _verdicts(config: Config, figure: Figure, runs: Sequence[FinishedRun], table: pd.DataFrame) -> dict[str, str]:
+    with table_faults(_places(runs), figure.name):
+        return verdicts_on(config, figure.name, table)
+
+
+def _places(runs: Sequence[FinishedRun]) -> str:
+    return ", ".join(dict.fromkeys(str(run.place) for run in runs))
+
+
+def _pooled(figure: Figure, by_seed: dict[int, list[FinishedRun]]) -> Merged:
+    """The table of all runs; of a run that several have, the rows of the first of its seed."""
+    ordered = [run for of_seed in by_seed.values() for run in of_seed]
+    tables = {seed: _of_one_seed(figure, of_seed) for seed, of_seed in by_seed.items()}
     (least, first), *others = tables.items()
     where = f"of {', '.join(_told_apart([run.place.resolve() for run in ordered]))}"
     if not others:
@@ -175,19 +229,22 @@ def _told_apart(places: Sequence[Path]) -> list[str]:
     return next(each for each in names if len(set(each)) == len(set(places)))
 
 
-def _order(drawn: Drawn) -> tuple[int, int, str]:
-    return drawn.about["values"]["seed"], -len(drawn.table), drawn.sha256
+def _order(drawn: Drawn) -> tuple[int, int, float]:
+    counted = pd.to_numeric(drawn.table["runs"], errors="coerce").sum() if "runs" in drawn.table else 0.0
+    return drawn.about["values"]["seed"], -len(drawn.table), -float(counted)
 
 
-def _of_one_seed(figure: Figure, runs: Sequence[FinishedRun]) -> pd.DataFrame:
-    """The rows of all runs, those of the first where others have them too."""
-    tables = [run.tables[figure.name].table for run in runs]
+def _check_agreement(config: Config, figure: Figure, runs: Sequence[FinishedRun]) -> None:
+    """Check that the tables of one seed have the same numbers and, at equal numbers of runs, each alone the verdicts.
+
+    Raises:
+        ResauditError: two do not; of three or more, the one that contradicts most is named.
+    """
     contradicted: list[dict[int, ResauditError]] = [{} for _ in runs]
     for i, j in combinations(range(len(runs)), 2):
-        shared = tables[j][_has(tables[i], tables[j], figure)]
-        for difference in islice(differences_of(tables[i], shared, figure), 1):
-            contradicted[i][j] = contradicted[j][i] = difference
-    # Of three runs, the one that two contradict is named.
+        with table_faults(_places([runs[i], runs[j]]), figure.name):
+            for difference in islice(_differences(figure, *(runs[k].tables[figure.name] for k in (i, j))), 1):
+                contradicted[i][j] = contradicted[j][i] = difference
     odd = max(range(len(runs)), key=lambda i: (len(contradicted[i]), i))
     if contradicted[odd]:
         raise ResauditError(
@@ -199,9 +256,50 @@ def _of_one_seed(figure: Figure, runs: Sequence[FinishedRun]) -> pd.DataFrame:
             others=[runs[other].place for other in contradicted[odd]],
             difference=next(iter(contradicted[odd].values())),
         )
-    table = tables[0]
-    for other in tables[1:]:
-        new = other[~_has(table, other, figure)]
+    tables = {run.tables[figure.name].sha256: run for run in runs}
+    alone = {key: _verdicts(config, figure, [run], run.tables[figure.name].table) for key, run in tables.items()}
+    for one, other in combinations(runs, 2):
+        first, second = one.tables[figure.name], other.tables[figure.name]
+        claims = other_verdicts(alone[first.sha256], alone[second.sha256])
+        if claims and _same_runs(first, second):
+            raise _contradicting_verdicts(figure, one, other, claims)
+
+
+def _contradicting_verdicts(figure: Figure, run: FinishedRun, other: FinishedRun, claims: list[str]) -> ResauditError:
+    return ResauditError(
+        "contradicting-verdicts",
+        "{place} and {other} give other verdicts by {figure}, of the same seed: {claims}; leave one out",
+        place=run.place,
+        other=other.place,
+        figure=figure.name,
+        claims=claims,
+    )
+
+
+def _same_runs(one: Drawn, other: Drawn) -> bool:
+    return same_numbers_of_runs(one.about["values"], other.about["values"])
+
+
+def _differences(figure: Figure, one: Drawn, other: Drawn) -> Iterator[ResauditError]:
+    """Where two tables of one seed do not agree in the rows that both have; on one CPU platform in any digit."""
+    on_one = [platform["device"] for platform in one.about.get("machine classes", [])] == ["cpu"]
+    exact = on_one and bool(one.about.get("codes")) and all(one.about.get(k) == other.about.get(k) for k in SAME_BYTES)
+    if exact:
+        figure = figure.model_copy(update={"tolerances": dict.fromkeys(figure.tolerances, ColumnTolerance())})
+    shared = other.table[_has(one.table, other.table, figure)]
+    same_runs = _same_runs(one, other)
+    yield from differences_of(one.table, shared, figure, same_runs)
+    if exact and same_runs and one.sha256 != other.sha256:
+        yield ResauditError("other-bytes", "the tables' bytes differ, although one CPU platform made both")
+
+
+def _of_one_seed(figure: Figure, runs: Sequence[FinishedRun]) -> pd.DataFrame:
+    """The rows of all runs, those of the first where others have them too; statistics over runs are of the most."""
+    first, *others = (run.tables[figure.name] for run in runs)
+    most = min((first, *others), key=_order)
+    table = first.table if _same_runs(first, most) else first.table[of_single_runs(first.table, figure)]
+    for other in others:
+        new = other.table[~_has(table, other.table, figure)]
         table = pd.concat([table, new], ignore_index=True) if len(new) else table
     return table
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.models import one_line
+from resaudit.claims.comparison import verdicts_on
 from resaudit.figures.beside_papers import printed_values
 from resaudit.figures.drawing import ODD_CONTENT, lay_out, plot_of
 from resaudit.figures.tables import Drawn
 from resaudit.plan.plan import Plan, with_inputs
-from resaudit.share.judging import audited_table, verdicts_on
+from resaudit.share.judging import audited_table
 
 
 def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Path) -> None:

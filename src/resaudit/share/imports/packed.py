@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -27,6 +27,8 @@ MOST_ENTRIES = 100_000
 LARGEST_ENTRY = 8 * 2**30
 LARGEST_JSON = 64 * 2**20
 """Bytes; the metadata of a run of four papers has three million."""
+LARGEST_TABLE = 256 * 2**20
+"""Bytes of a table, which is read at once."""
 LARGEST_TOTAL = 64 * 2**30
 """Bytes of all entries together, unpacked."""
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
@@ -122,7 +124,9 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
             raise ResauditError(
                 "invalid-entry", "{path}: the entry {name} is not of a run, or is there twice", path=path, name=name
             )
-        largest = LARGEST_JSON if entry.filename.endswith(".json") else LARGEST_ENTRY
+        largest = {".json": LARGEST_JSON, ".csv": LARGEST_TABLE}.get(
+            PurePosixPath(entry.filename).suffix, LARGEST_ENTRY
+        )
         sizes[f"the size of {name} in bytes"] = entry.file_size, largest
     sizes["its unpacked size in bytes"] = sum(entry.file_size for entry in entries), LARGEST_TOTAL
     for what, (size, largest) in sizes.items():
