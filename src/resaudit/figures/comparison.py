@@ -10,15 +10,13 @@ from resaudit.base.errors import ResauditError, in_one_line
 from resaudit.base.files import sha256_of, write_json
 from resaudit.figures.drawing import read_about, read_csv, write_csv
 from resaudit.figures.references import references
-from resaudit.figures.snapshots import snapshot_epochs
+from resaudit.figures.snapshots import EPOCHS_IN_LARGE_REFERENCE, NO_EPOCH, snapshot_epochs
 from resaudit.figures.sweeps import CONFIRMATION, STAGE, fresh, is_confirmed
 from resaudit.figures.tables import Drawn, drawn, errors_naming
 from resaudit.plan.figure import Figure
 from resaudit.plan.plan import Plan
 
-EPOCHS_IN_LARGE_REFERENCE = 60
 LARGE_REFERENCE_BYTES = 2**20
-NO_EPOCH = -1
 MAY_BE_REDUCED = frozenset({"depths", "runs", "learning rates", "per network", "hessian epochs"})
 _CURVE = ("network", "depth", "learning_rate")
 

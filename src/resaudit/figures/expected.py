@@ -1,11 +1,15 @@
 """A table is held against the plan, row by row, before anything is judged by it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product as combinations
+from math import prod
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype, is_numeric_dtype
 
-from resaudit.plan.experiment import in_words
+from resaudit.plan.experiment import Coordinates, Product, in_words
 from resaudit.plan.plan import FigurePlan
 
 NUMBERED = ("run", "draw", "depth")
@@ -58,35 +62,87 @@ def _counts(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
 
 def _places(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
     keys = part.figure.keys
-    expected = part.figure.protocol.expected(part.jobs, keys)
-    if not expected or not set(keys) <= set(table):
+    if not set(keys) <= set(table):
         return
-    shared = [name for name, _ in next(iter(expected))]
-    planned = {tuple(value for _, value in place): runs for place, runs in expected.items()}
-    if shared:
-        present = set(table[shared].drop_duplicates().itertuples(index=False, name=None))
-        for values in [values for values in planned if values not in present]:
-            place = in_words(tuple(zip(shared, values, strict=True)))
-            yield f"it has no rows of {place}, which the plan has; allowed: all that it has"
-        for values in present - planned.keys():
-            yield f"it has rows of {in_words(tuple(zip(shared, values, strict=True)))}; allowed: what the plan has"
-    if "run" in keys:
-        yield from _runs(table, keys, planned, shared)
+    expected = part.figure.protocol.expected(part.jobs, keys, table)
+    inside, groups = np.zeros(len(table), bool), dict[tuple[str, ...], dict[tuple[Any, ...], np.ndarray]]()
+    for place, products in expected.items():
+        columns, values = tuple(dict(place)), tuple(dict(place).values())
+        if columns not in groups:
+            groups[columns] = _positions(table, columns)
+        rows = groups[columns].get(values, np.empty(0, int))
+        inside[rows] = True
+        if not len(rows):
+            yield f"it has no rows of {in_words(place) or 'any place'}, which the plan has; allowed: all that it has"
+        yield from _products(table.iloc[rows], place, products, keys)
+    if expected and not inside.all():
+        columns = tuple(dict.fromkeys(name for place in expected for name, _ in place))
+        odd = table.loc[~inside, list(columns)].iloc[0]
+        yield f"it has rows of {in_words(tuple(odd.items()))}; allowed: what the plan has"
 
 
-def _runs(
-    table: pd.DataFrame, keys: list[str], planned: dict[tuple[object, ...], frozenset[int]], shared: list[str]
+def _positions(table: pd.DataFrame, columns: tuple[str, ...]) -> dict[tuple[Any, ...], np.ndarray]:
+    """The positions of a table's rows by their values in some columns, possibly none."""
+    if not columns:
+        return {(): np.arange(len(table))}
+    grouped = table.reset_index(drop=True).groupby(list(columns), sort=False)
+    return {key if isinstance(key, tuple) else (key,): group.index.to_numpy() for key, group in grouped}
+
+
+def _products(
+    rows: pd.DataFrame, place: Coordinates, products: Sequence[Product], keys: Sequence[str]
 ) -> Iterator[str]:
-    """Each group of rows that differ only in run, epoch and step has the runs of its place."""
-    by = [key for key in keys if key not in ("run", *ALONG)]
-    pairs = table[[*by, "run"]].drop_duplicates()
-    kinds = any(name not in shared and not is_numeric_dtype(table[name]) for name in by)
-    for values, group in pairs.groupby(by, sort=False) if by else [((), pairs)]:
-        place = dict(zip(by, values, strict=True))
-        runs, present = planned[tuple(place[name] for name in shared)], frozenset(group["run"])
-        if runs and present != runs and not (kinds and present in OF_NO_RUN):
-            odd = min(present ^ runs)
-            yield (
-                f"{in_words(tuple(place.items())) or 'it'} {'lacks' if odd in runs else 'has'} run {odd}; allowed: "
-                f"the {len(runs)} runs of the plan, {min(runs)} to {max(runs)}, each"
-            )
+    """What a place's rows have more or less than its products, at each combination of the keys that these lack."""
+    planned = list(products[0])
+    others = [key for key in keys if key not in planned and key not in dict(place)]
+    free = [key for key in others if key not in ALONG]
+    if not planned or rows.empty:
+        return
+    distinct = rows if others == free else rows[[*free, *planned]].drop_duplicates()
+    groups = distinct.groupby(free, sort=False, dropna=False) if free else [((), distinct)]
+    kinds = planned == ["run"] and any(not is_numeric_dtype(rows[name]) for name in free)
+    for at, group in groups:
+        if not _are(group[planned], products) and not (kinds and frozenset(group["run"]) in OF_NO_RUN):
+            where = (*place, *zip(free, at, strict=True))
+            yield _difference(group[planned], products, in_words(where) or "it")
+    if others != free:
+        yield from _prefixes(rows, place, free, next(key for key in others if key in ALONG))
+
+
+def _are(rows: pd.DataFrame, products: Sequence[Product]) -> bool:
+    """Whether rows, each of them once, are those of the products."""
+    inside = np.zeros(len(rows), bool)
+    for product in products:
+        inside |= np.all([rows[name].isin(values) for name, values in product.items()], axis=0)
+    return bool(inside.all()) and len(rows) == sum(prod(map(len, product.values())) for product in products)
+
+
+def _difference(rows: pd.DataFrame, products: Sequence[Product], where: str) -> str:
+    """In words, one row that only these rows or only the products have, by a single column if that tells it."""
+    present = set(rows.itertuples(index=False, name=None))
+    wanted = {values for product in products for values in combinations(*product.values())}
+    for position, name in enumerate(rows):
+        values = sorted({each[position] for each in wanted}, key=str if rows[name].dtype == object else None)
+        odd = {each[position] for each in present} ^ {*values}
+        if odd:
+            value = next((each for each in values if each in odd), next(iter(odd)))
+            has, named = "lacks" if value in values else "has", in_words(((name, value),))
+            span = f"the {len(values)} of the plan, {values[0]} to {values[-1]}"
+            return f"{where} {has} {named}; allowed: {name} as {span}, each"
+    row = next((each for each in present ^ wanted if each in wanted), next(iter(present ^ wanted)))
+    named = in_words(tuple(zip(rows, row, strict=True)))
+    return f"{where} {'lacks' if row in wanted else 'has'} {named}; allowed: all rows of the plan, each once"
+
+
+def _prefixes(rows: pd.DataFrame, place: Coordinates, free: list[str], along: str) -> Iterator[str]:
+    """A run that ends early has the first of the recorded steps; one that is not followed, the last alone."""
+    number = next((name for name in NUMBERED[:2] if name in rows and name not in free), None)
+    rows = rows.dropna(subset=along)
+    for at, group in rows.groupby(free, sort=False, dropna=False) if free else [((), rows)]:
+        grid = np.sort(group[along].unique())
+        for run, own in group.groupby(number)[along] if number else [(None, group[along])]:
+            steps = np.sort(own.to_numpy())
+            if len(steps) != len(grid) and not np.array_equal(steps, grid[: len(steps)]) and [*steps] != [grid[-1]]:
+                lost = next(step for step in grid if step not in steps)
+                where = in_words((*place, *zip(free, at, strict=True), (number, run)))
+                yield f"{where} lacks {along} {lost}; allowed: the first of the {len(grid)} recorded, or the last alone"

@@ -33,6 +33,17 @@ def sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     return wide.columns.to_numpy(), wide.to_numpy()
 
 
+def whole_sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """As :func:`sweep`, if every run has one number at each rate; else None."""
+    from pandas.api.types import is_numeric_dtype
+
+    keys = ["run", "learning_rate"]
+    wide = rows.pivot_table(index="run", columns="learning_rate", values=column, aggfunc="first", dropna=False)
+    if not is_numeric_dtype(rows[column]) or rows.duplicated(keys).any() or not wide.size or wide.isna().any(axis=None):
+        return None
+    return wide.columns.to_numpy(), wide.to_numpy()
+
+
 def is_confirmed(rows: "pd.DataFrame") -> bool:
     """Whether some rows are of the confirmation."""
     return STAGE in rows and CONFIRMATION in set(rows[STAGE])

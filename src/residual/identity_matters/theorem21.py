@@ -1,7 +1,7 @@
 """Theorem 2.1: the largest norm of factors I + A of a map, by the proof, by a shorter path, and by search."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,21 @@ LOOKS: dict[str, dict[str, Any]] = {
     "polar": {"color": BLUE, "marker": "o", "label": "polar path (ours)"},
     "search": {"color": GREEN, "marker": "D", "markersize": 3, "label": "search"},
 }
+
+
+def methods_of(
+    target: str, depths: Collection[int], searched: Collection[int]
+) -> Iterator[tuple[str, str, Collection[int]]]:
+    """The properties of a kind of map with their methods and depths, of those at which it was factored and searched."""
+    for name in (PRODUCT, NORM):
+        yield from ((name, method, depths) for method in ("proof", "polar"))
+        yield name, "search", searched
+    yield PROOF_NORM, "proof", [depth for depth in depths if depth >= DEEP]
+    if target == "positive":
+        yield POSITIVE, "proof", depths
+    else:
+        yield from ((name, "proof", depths) for name in (WHOLE, AS_PRINTED))
+        yield BUILT, "any", depths
 
 
 def table(results: Mapping[Coordinates, Factored]) -> pd.DataFrame:

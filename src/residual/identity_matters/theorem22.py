@@ -1,7 +1,7 @@
 """Theorem 2.2: gradient dominance at points and along gradient descent, and where runs end."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures import style
+from resaudit.figures.snapshots import NO_EPOCH
 from resaudit.plan.experiment import Coordinates
 from residual.identity_matters.linear.measured import KNOWN
 
@@ -33,6 +34,36 @@ LOOKS = {
     "negative determinant": (style.RED, style.DOTTED, r"$\det R<0$"),
 }
 ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": style.GREY}
+
+
+def rows_of_points(
+    table: pd.DataFrame, part: str, draws: int, **size: float
+) -> Iterator[tuple[str, str, Collection[int]]]:
+    """Property, target and draws of the rows of one size of points; those beyond double precision the table has."""
+    here = table[(table["property"] == UNKNOWN) & (table[list(size)] == [*size.values()]).all(axis=1)]
+    unknown = set(here["draw"]).intersection(range(draws))
+    named = {SEARCH if part == "search" else RANDOM: set(range(draws)) - unknown, UNKNOWN: unknown}
+    yield from ((name, "any", own) for name, own in named.items() if own)
+    yield AUTOGRAD, part, range(draws)
+    if part == "search":
+        yield HALF, "any", range(draws)
+
+
+def rows_of_run(
+    table: pd.DataFrame, steps: Sequence[int], **run: Any
+) -> Iterator[tuple[str, Collection[int]]]:
+    """Property and steps of the rows of one run; the table has how many steps it takes, and whether it leaves.
+
+    Eq. 2.3 has a row where the largest norm is below 1, unless rounding leaves too little of a small excess.
+    """
+    here = table[(table[list(run)] == [*run.values()]).all(axis=1)]
+    own, along = (here[here["property"] == name].set_index("epoch") for name in (STEP, ALONG))
+    yield STEP, steps[: max(1, len(own))]
+    needed = (own["largest"] < 1) & (own["excess"] > FLOOR * own["excess"].max())
+    if len(seen := set(own.index[needed | own.index.isin(along.index)])):
+        yield ALONG, seen
+    inside = (REACHES if run["target"] in REGULAR else OTHERS, PACE)
+    yield from ((name, [NO_EPOCH]) for name in ((LEFT,) if LEFT in set(here["property"]) else inside))
 
 
 def table(read: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,21 @@ def _rows(part: str, job: Memorize, result: Expressed) -> Iterator[dict[str, Any
             yield settings[index] | {"property": name, "labels": str(labels), "layer": int(layer), "value": value}
     for n, rho in zip(result.nested, result.nested_rho, strict=True):
         yield {"property": "rho of nested images", "samples": int(n), "value": rho}
+
+
+def planned_rows(part: str, job: Memorize, distinct: int) -> Iterator[dict[str, Any]]:
+    """The rows of a part if so many images are no duplicates; their values mean nothing."""
+    networks = [(i, labels) for i, case in enumerate(job.cases) for labels in case.labels]
+    sizes = [min(job.cases[i].samples, distinct) for i, _ in networks]
+    layers = [ceil(n / job.cases[i].width) + 1 for n, (i, _) in zip(sizes, networks, strict=True)]
+    case, labels = (np.array(column) for column in zip(*networks, strict=True))
+    one, traced = np.ones(len(networks)), np.ones(sum(layers))
+    nested = np.minimum(job.nested, distinct).astype(int)
+    blank = Expressed(
+        case, labels, np.array(sizes), one, one, one, one, one, case.repeat(layers), labels.repeat(layers),
+        np.concatenate([np.arange(count) for count in layers]), traced, traced, traced, nested, np.ones(len(nested)),
+    )  # fmt: skip
+    yield from (NO_CASE | row | {"part": part} for row in _rows(part, job, blank))
 
 
 def plot(table: pd.DataFrame) -> Figure:
