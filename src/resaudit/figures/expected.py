@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype, is_numeric_dtype
 
+from resaudit.figures.derived import contradictions
+from resaudit.figures.doubled import doubled
 from resaudit.plan.experiment import Coordinates, Product, in_words
 from resaudit.plan.plan import FigurePlan
 
@@ -27,7 +29,8 @@ def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
 
     Nothing is checked that the plan does not know, such as columns that are no keys of the figure.
     """
-    return next((wrong for check in (_keys, _counts, _places) for wrong in check(table, part)), None)
+    checks = (_keys, _counts, _places, _doubled, _derived)
+    return next((wrong for check in checks for wrong in check(table, part)), None)
 
 
 def _keys(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
@@ -79,6 +82,14 @@ def _places(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
         columns = tuple(dict.fromkeys(name for place in expected for name, _ in place))
         odd = table.loc[~inside, list(columns)].iloc[0]
         yield f"it has rows of {in_words(tuple(odd.items()))}; allowed: what the plan has"
+
+
+def _doubled(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
+    return doubled(table, part.figure.keys)
+
+
+def _derived(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
+    return contradictions(table, part.figure)
 
 
 def _positions(table: pd.DataFrame, columns: tuple[str, ...]) -> dict[tuple[Any, ...], np.ndarray]:

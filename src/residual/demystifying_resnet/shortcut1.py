@@ -10,9 +10,10 @@ from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.experiments.sweep_rows import JUDGED, curve_epochs, judged_epochs
 from residual.demystifying_resnet.looks import label, look, mark_judged, network_legend
-from residual.demystifying_resnet.tables import long_table, runs_of_rate
+from residual.demystifying_resnet.tables import above_optimum, long_table, runs_of_rate
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
+DERIVED = above_optimum("loss")
 OURS, BESIDE = "1-shortcut", "orthogonal"
 
 

@@ -36,12 +36,9 @@ LOOKS = {
 ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": style.GREY}
 
 
-def rows_of_points(
-    table: pd.DataFrame, part: str, draws: int, **size: float
-) -> Iterator[tuple[str, str, Collection[int]]]:
-    """Property, target and draws of the rows of one size of points; those beyond double precision the table has."""
-    here = table[(table["property"] == UNKNOWN) & (table[list(size)] == [*size.values()]).all(axis=1)]
-    unknown = set(here["draw"]).intersection(range(draws))
+def rows_of_points(part: str, draws: int, here: pd.DataFrame) -> Iterator[tuple[str, str, Collection[int]]]:
+    """Property, target and draws of the rows of one size of points, ``here``; some may be beyond double precision."""
+    unknown = set(here.loc[here["property"] == UNKNOWN, "draw"]).intersection(range(draws))
     named = {SEARCH if part == "search" else RANDOM: set(range(draws)) - unknown, UNKNOWN: unknown}
     yield from ((name, "any", own) for name, own in named.items() if own)
     yield AUTOGRAD, part, range(draws)
@@ -49,20 +46,17 @@ def rows_of_points(
         yield HALF, "any", range(draws)
 
 
-def rows_of_run(
-    table: pd.DataFrame, steps: Sequence[int], **run: Any
-) -> Iterator[tuple[str, Collection[int]]]:
-    """Property and steps of the rows of one run; the table has how many steps it takes, and whether it leaves.
+def rows_of_run(target: str, steps: Sequence[int], here: pd.DataFrame) -> Iterator[tuple[str, Collection[int]]]:
+    """Property and steps of the rows of one run, ``here``, which decide how many steps it takes, and if it leaves.
 
     Eq. 2.3 has a row where the largest norm is below 1, unless rounding leaves too little of a small excess.
     """
-    here = table[(table[list(run)] == [*run.values()]).all(axis=1)]
     own, along = (here[here["property"] == name].set_index("epoch") for name in (STEP, ALONG))
     yield STEP, steps[: max(1, len(own))]
     needed = (own["largest"] < 1) & (own["excess"] > FLOOR * own["excess"].max())
     if len(seen := set(own.index[needed | own.index.isin(along.index)])):
         yield ALONG, seen
-    inside = (REACHES if run["target"] in REGULAR else OTHERS, PACE)
+    inside = (REACHES if target in REGULAR else OTHERS, PACE)
     yield from ((name, [NO_EPOCH]) for name in ((LEFT,) if LEFT in set(here["property"]) else inside))
 
 

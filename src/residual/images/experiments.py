@@ -127,7 +127,7 @@ class ImageTraining(Experiment):
             evaluated = Schedule(job.recipe, job.recipe.batch).evaluated[0 if self.epochs else 1 :]
             along = {}
             for key in [key for key in ("epoch", "step") if key in keys]:
-                last = table[key].max() if self.epochs else job.recipe.length
+                last = table["step"].max() if self.epochs and key == "step" else job.recipe.length
                 values = evaluated * last // job.recipe.length
                 along[key] = (values[-1:] if table[key].nunique() == 1 else values).tolist()
             places.setdefault(place, []).append({"run": job.runs, **along})

@@ -8,6 +8,7 @@ rule gives them where the indices chain, j_{l+1} = i_l:
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
@@ -18,6 +19,10 @@ from residual.demystifying_resnet.theory.networks import Loss, loss_of, zero_of
 from residual.demystifying_resnet.theory.records import Finding
 from residual.demystifying_resnet.theory.samples import Samples
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+Numbers = TypeVar("Numbers", float, "pd.Series[float]")
 EPS = float(np.finfo(np.float64).eps)
 LARGEST_TENSOR = 300_000
 """Larger derivatives are measured in random directions only, not entry by entry."""
@@ -122,5 +127,10 @@ def term_scale(network: Network, samples: Samples) -> float:
 
 
 def rounding(network: Network, samples: Samples) -> float:
-    """Bound on the rounding error of such a sum relative to :func:`term_scale`: eps (m + 4 n R d)."""
-    return EPS * (samples.count + 4 * network.depth * network.width)
+    """Bound on the rounding error of such a sum relative to :func:`term_scale`."""
+    return float(rounding_of(samples.count, network.depth, network.width))
+
+
+def rounding_of(samples: Numbers, layers: Numbers, width: Numbers) -> Numbers:
+    """That bound by the sizes m, n R and d: eps (m + 4 n R d)."""
+    return EPS * (samples + 4 * layers * width)

@@ -164,20 +164,26 @@ class Theorem22(Experiment, name="theorem_2_2"):
         from residual.identity_matters.theorem22 import rows_of_points, rows_of_run
 
         places: dict[Coordinates, Sequence[Product]] = {}
+        of_points, of_runs = (
+            dict(iter(table.groupby(list(columns))))
+            for columns in (("width", "depth", "radius"), ("target", "depth", "start", "draw"))
+        )
         for where, job in jobs.items():
             if isinstance(job, Dominance):
                 points = job.points
                 for width, depth, radius in product(points.widths, points.depths, points.radii):
-                    size = {"width": width, "depth": depth, "radius": radius}
-                    for name, target, draws in rows_of_points(table, dict(where)["part"], points.draws, **size):
-                        places[at(property=name, target=target, **size)] = [{"draw": draws}]
+                    here = of_points.get((width, depth, radius), table[:0])
+                    for name, target, draws in rows_of_points(dict(where)["part"], points.draws, here):
+                        place = at(property=name, target=target, width=width, depth=depth, radius=radius)
+                        places[place] = [{"draw": draws}]
             if isinstance(job, Descents):
                 steps = recorded_epochs(job.runs.steps, set(table["epoch"]))
                 for depth, draw in product(job.runs.depths, range(job.runs.draws)):
                     for start in job.runs.starts_of(job.target, depth, draw):
-                        run = {"target": job.target, "depth": depth, "start": start, "draw": draw}
-                        for name, epochs in rows_of_run(table, steps, **run):
-                            places[at(property=name, **run)] = [{"epoch": epochs}]
+                        here = of_runs.get((job.target, depth, start, draw), table[:0])
+                        for name, epochs in rows_of_run(job.target, steps, here):
+                            place = at(property=name, target=job.target, depth=depth, start=start, draw=draw)
+                            places[place] = [{"epoch": epochs}]
         return places
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:

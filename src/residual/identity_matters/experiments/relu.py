@@ -133,7 +133,7 @@ class Expressivity(Experiment, name="expressivity"):
         places: dict[Coordinates, Sequence[Product]] = {}
         for where, job in jobs.items():
             if isinstance(job, Memorize):
-                for row in planned_rows(dict(where)["part"], job, int(table["samples"].max())):
+                for row in planned_rows(dict(where)["part"], job, max(1, int(table["samples"].max()))):
                     places[tuple((key, row[key]) for key in keys)] = [{}]
             if isinstance(job, Lemma):
                 for constant, width, margin in product(job.sizes.constants, job.sizes.widths, job.sizes.margins):
