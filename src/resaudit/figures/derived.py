@@ -27,6 +27,6 @@ def contradictions(table: pd.DataFrame, figure: Figure) -> Iterator[str]:
         if (wrong := again.notna() & ~same).any():
             first = int(np.flatnonzero(wrong)[0])
             yield (
-                f"{name} does not follow from the other columns in {wrong.sum()} rows, first in line {first + 2}: it is "
-                f"{column.iloc[first]}; allowed: {again.iloc[first]}"
+                f"{name} does not follow from the other columns in {wrong.sum()} rows; in line {first + 2} it is "
+                f"{column.iloc[first]}, allowed: {again.iloc[first]}"
             )

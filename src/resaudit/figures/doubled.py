@@ -40,15 +40,17 @@ def doubled(table: pd.DataFrame, keys: Sequence[str]) -> Iterator[str]:
     for column in values.T:
         drawn = _drawn(column)
         pairs = np.stack(_pairs(np.where(drawn, column, np.nan), alike, runs))
-        pairs = pairs[:, np.isclose(*values[pairs], rtol=CLOSE, atol=0, equal_nan=True).all(axis=1)]
+        both = values[pairs[0]], values[pairs[1]]
+        pairs = pairs[:, np.flatnonzero(np.isclose(*both, rtol=CLOSE, atol=0, equal_nan=True).all(axis=1))]
         found = Counter(zip(place[pairs[0]].tolist(), *np.sort(runs[pairs], axis=0).tolist(), strict=True))
         for pair in [pair for pair in found if pair not in seen]:
             at, first, second = pair
             of_both = (rows[(place == at) & (runs == run)].set_index(within or by) for run in (first, second))
             one, other = next(of_both).align(next(of_both), join="inner", axis=0)
-            if 2 * found[pair] > drawn[(place == at) & (runs == first)].sum() and np.isclose(
-                one[columns], other[columns], rtol=CLOSE, atol=0, equal_nan=True
-            ).all():
+            if (
+                2 * found[pair] > drawn[(place == at) & (runs == first)].sum()
+                and np.isclose(one[columns], other[columns], rtol=CLOSE, atol=0, equal_nan=True).all()
+            ):
                 seen.add(pair)
                 where = in_words(tuple(rows.loc[place == at, by].iloc[0].items())) or "it"
                 yield f"{where} has the same values in {number} {first} and {second}; allowed: independent draws"

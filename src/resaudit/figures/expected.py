@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import product as combinations
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ from pandas.api.types import is_integer_dtype, is_numeric_dtype
 
 from resaudit.figures.derived import contradictions
 from resaudit.figures.doubled import doubled
-from resaudit.plan.experiment import Coordinates, Product, in_words
+from resaudit.figures.drawing import ODD_CONTENT
+from resaudit.plan.experiment import Coordinates, Product, at, in_words
 from resaudit.plan.plan import FigurePlan
 
 NUMBERED = ("run", "draw", "depth")
@@ -27,10 +27,15 @@ COUNTED = ("successes", "trapped", "undecided", "inside")
 def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
     """What a table of this figure cannot contain, in words, with what is allowed; None: nothing.
 
-    Nothing is checked that the plan does not know, such as columns that are no keys of the figure.
+    It is held against the plan (:meth:`resaudit.plan.experiment.Experiment.expected`), its runs against each other
+    (:func:`~resaudit.figures.doubled.doubled`), its columns against those that they follow from
+    (:func:`~resaudit.figures.derived.contradictions`).
     """
     checks = (_keys, _counts, _places, _doubled, _derived)
-    return next((wrong for check in checks for wrong in check(table, part)), None)
+    try:
+        return next((wrong for check in checks for wrong in check(table, part)), None)
+    except ODD_CONTENT as error:
+        return f"its columns or types are not those of the figure's table ({type(error).__name__}: {error})"
 
 
 def _keys(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
@@ -68,20 +73,20 @@ def _places(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
     if not set(keys) <= set(table):
         return
     expected = part.figure.protocol.expected(part.jobs, keys, table)
-    inside, groups = np.zeros(len(table), bool), dict[tuple[str, ...], dict[tuple[Any, ...], np.ndarray]]()
+    inside, groups = np.zeros(len(table), bool), dict[tuple[str, ...], dict[tuple[Any, ...], list[int]]]()
     for place, products in expected.items():
         columns, values = tuple(dict(place)), tuple(dict(place).values())
         if columns not in groups:
             groups[columns] = _positions(table, columns)
-        rows = groups[columns].get(values, np.empty(0, int))
+        rows = groups[columns].get(values, [])
         inside[rows] = True
-        if not len(rows):
+        if not rows:
             yield f"it has no rows of {in_words(place) or 'any place'}, which the plan has; allowed: all that it has"
         yield from _products(table.iloc[rows], place, products, keys)
     if expected and not inside.all():
         columns = tuple(dict.fromkeys(name for place in expected for name, _ in place))
-        odd = table.loc[~inside, list(columns)].iloc[0]
-        yield f"it has rows of {in_words(tuple(odd.items()))}; allowed: what the plan has"
+        odd = tuple((name, table.loc[~inside, name].iloc[0]) for name in columns)
+        yield f"it has rows of {in_words(odd)}; allowed: what the plan has"
 
 
 def _doubled(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
@@ -92,68 +97,62 @@ def _derived(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
     return contradictions(table, part.figure)
 
 
-def _positions(table: pd.DataFrame, columns: tuple[str, ...]) -> dict[tuple[Any, ...], np.ndarray]:
-    """The positions of a table's rows by their values in some columns, possibly none."""
+def _positions(table: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[Any, ...], list[int]]:
+    """The positions of a table's rows by their values in some columns, possibly none; None for NaN."""
     if not columns:
-        return {(): np.arange(len(table))}
-    grouped = table.reset_index(drop=True).groupby(list(columns), sort=False)
-    return {key if isinstance(key, tuple) else (key,): group.index.to_numpy() for key, group in grouped}
+        return {(): [*range(len(table))]}
+    values = (table[name].astype(object).where(table[name].notna(), None) for name in columns)
+    groups = dict[tuple[Any, ...], list[int]]()
+    for position, key in enumerate(zip(*values, strict=True)):
+        groups.setdefault(key, []).append(position)
+    return groups
 
 
 def _products(
     rows: pd.DataFrame, place: Coordinates, products: Sequence[Product], keys: Sequence[str]
 ) -> Iterator[str]:
     """What a place's rows have more or less than its products, at each combination of the keys that these lack."""
-    planned = list(products[0])
+    planned = list(products[0]) if products else []
     others = [key for key in keys if key not in planned and key not in dict(place)]
     free = [key for key in others if key not in ALONG]
     if not planned or rows.empty:
         return
     distinct = rows if others == free else rows[[*free, *planned]].drop_duplicates()
-    groups = distinct.groupby(free, sort=False, dropna=False) if free else [((), distinct)]
+    every = list(zip(*(distinct[name].tolist() for name in planned), strict=True))
+    wanted = {values for product in products for values in combinations(*product.values())}
     kinds = planned == ["run"] and any(not is_numeric_dtype(rows[name]) for name in free)
-    for at, group in groups:
-        if not _are(group[planned], products) and not (kinds and frozenset(group["run"]) in OF_NO_RUN):
-            where = (*place, *zip(free, at, strict=True))
-            yield _difference(group[planned], products, in_words(where) or "it")
+    for values, group in _positions(distinct, free).items():
+        present = {every[position] for position in group}
+        if present != wanted and not (kinds and frozenset(run for (run,) in present) in OF_NO_RUN):
+            where = in_words((*place, *zip(free, values, strict=True))) or "it"
+            yield f"{where} {_difference(planned, present, wanted)}"
     if others != free:
         yield from _prefixes(rows, place, free, next(key for key in others if key in ALONG))
 
 
-def _are(rows: pd.DataFrame, products: Sequence[Product]) -> bool:
-    """Whether rows, each of them once, are those of the products."""
-    inside = np.zeros(len(rows), bool)
-    for product in products:
-        inside |= np.all([rows[name].isin(values) for name, values in product.items()], axis=0)
-    return bool(inside.all()) and len(rows) == sum(prod(map(len, product.values())) for product in products)
-
-
-def _difference(rows: pd.DataFrame, products: Sequence[Product], where: str) -> str:
-    """In words, one row that only these rows or only the products have, by a single column if that tells it."""
-    present = set(rows.itertuples(index=False, name=None))
-    wanted = {values for product in products for values in combinations(*product.values())}
-    for position, name in enumerate(rows):
-        values = sorted({each[position] for each in wanted}, key=str if rows[name].dtype == object else None)
-        odd = {each[position] for each in present} ^ {*values}
-        if odd:
-            value = next((each for each in values if each in odd), next(iter(odd)))
-            has, named = "lacks" if value in values else "has", in_words(((name, value),))
-            span = f"the {len(values)} of the plan, {values[0]} to {values[-1]}"
-            return f"{where} {has} {named}; allowed: {name} as {span}, each"
-    row = next((each for each in present ^ wanted if each in wanted), next(iter(present ^ wanted)))
-    named = in_words(tuple(zip(rows, row, strict=True)))
-    return f"{where} {'lacks' if row in wanted else 'has'} {named}; allowed: all rows of the plan, each once"
+def _difference(columns: Sequence[str], present: set[tuple[Any, ...]], wanted: set[tuple[Any, ...]]) -> str:
+    """In words, a value that only one of two sets of rows has, or else a row."""
+    for position, name in enumerate(columns):
+        planned, own = ({row[position] for row in rows} for rows in (wanted, present))
+        if planned != own:
+            value = min(planned - own or own - planned, key=lambda each: (str(type(each)), each))
+            span = f"the {len(planned)} of the plan, {min(planned)} to {max(planned)}"
+            has = "has" if planned < own else "lacks"
+            return f"{has} {in_words(at(**{name: value}))}; allowed: {name} as {span}, each"
+    row = min(wanted - present or present - wanted)
+    has = "lacks" if row in wanted else "has"
+    return f"{has} {in_words(tuple(zip(columns, row, strict=True)))}; allowed: all rows of the plan, each once"
 
 
 def _prefixes(rows: pd.DataFrame, place: Coordinates, free: list[str], along: str) -> Iterator[str]:
     """A run that ends early has the first of the recorded steps; one that is not followed, the last alone."""
     number = next((name for name in NUMBERED[:2] if name in rows and name not in free), None)
     rows = rows.dropna(subset=along)
-    for at, group in rows.groupby(free, sort=False, dropna=False) if free else [((), rows)]:
+    for values, group in rows.groupby(free, sort=False, dropna=False) if free else [((), rows)]:
         grid = np.sort(group[along].unique())
         for run, own in group.groupby(number)[along] if number else [(None, group[along])]:
             steps = np.sort(own.to_numpy())
             if len(steps) != len(grid) and not np.array_equal(steps, grid[: len(steps)]) and [*steps] != [grid[-1]]:
                 lost = next(step for step in grid if step not in steps)
-                where = in_words((*place, *zip(free, at, strict=True), (number, run)))
+                where = in_words((*place, *zip(free, values, strict=True), (number or "run", run)))
                 yield f"{where} lacks {along} {lost}; allowed: the first of the {len(grid)} recorded, or the last alone"

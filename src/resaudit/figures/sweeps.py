@@ -37,11 +37,14 @@ def whole_sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarr
     """As :func:`sweep`, if every run has one number at each rate; else None."""
     from pandas.api.types import is_numeric_dtype
 
-    keys = ["run", "learning_rate"]
-    wide = rows.pivot_table(index="run", columns="learning_rate", values=column, aggfunc="first", dropna=False)
-    if not is_numeric_dtype(rows[column]) or rows.duplicated(keys).any() or not wide.size or wide.isna().any(axis=None):
+    by = ["learning_rate", "run"]
+    if rows.empty or not all(is_numeric_dtype(rows[name]) for name in (*by, column)) or rows[column].isna().any():
         return None
-    return wide.columns.to_numpy(), wide.to_numpy()
+    rates, run, values = rows.sort_values(by)[[*by, column]].to_numpy(dtype=float).T
+    grid, runs = np.unique(rates), np.unique(run)
+    if len(rows) != len(grid) * len(runs) or (run.reshape(len(grid), -1) != runs).any():
+        return None
+    return grid, values.reshape(len(grid), -1).T
 
 
 def is_confirmed(rows: "pd.DataFrame") -> bool:

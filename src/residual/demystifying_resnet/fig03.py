@@ -17,7 +17,6 @@ from residual.demystifying_resnet.tables import long_table, runs_of_rate
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 
-
 def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, stage, learning_rate, shown, run, epoch, mean_frobenius_norm.
 

@@ -14,7 +14,6 @@ from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import look, network_legend
 from residual.demystifying_resnet.tables import SPECTRAL, long_table
 
-
 DERIVED = SPECTRAL | {
     # The same multiple of lambda_max in all Hessians of one size.
     "noise_floor": lambda table: (

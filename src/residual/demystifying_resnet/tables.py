@@ -1,6 +1,6 @@
 """Shared by several figures of the paper: making their tables."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
-Derived = Mapping[str, Callable[[pd.DataFrame], "pd.Series[Any]"]]
+Derived = dict[str, Callable[[pd.DataFrame], Any]]
 """By column a function of the others (:func:`resaudit.figures.derived.contradictions`)."""
 _INDEX = {"beyond_noise": "index", "every": "raw_index", "sizeable": "sizeable_index"}
 

@@ -20,7 +20,8 @@ BOUND = "theorem 1, eq. 6: every norm is below the bound"
 
 
 STEP, LONGEST = "lemma 2, eq. 19: every step is shorter than d", "lemma 2: the longest path is below its bound"
-DISTANCE, GROWTH = "lemma 2: every step keeps a distance of rho/2", "largest growth of an input's rounding error through the network"
+DISTANCE = "lemma 2: every step keeps a distance of rho/2"
+GROWTH = "largest growth of an input's rounding error through the network"
 
 
 def tolerances(table: pd.DataFrame) -> "pd.Series[float]":

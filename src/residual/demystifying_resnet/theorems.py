@@ -36,7 +36,7 @@ def of_case(table: pd.DataFrame, name: str, column: str) -> "pd.Series[float]":
 def by_property(table: pd.DataFrame, values: Mapping[str, "pd.Series[float] | float"]) -> "pd.Series[float]":
     """For every row the value of the first property whose name begins with a key; NaN without one."""
     made = pd.Series(np.nan, table.index)
-    for beginning, value in reversed(values.items()):
+    for beginning, value in reversed(list(values.items())):
         made = made.mask(table["property"].str.startswith(beginning), value)
     return made
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures import style
-from resaudit.figures.snapshots import NO_EPOCH
+from resaudit.figures.snapshots import NO_EPOCH, recorded_epochs
 from resaudit.plan.experiment import Coordinates
 from residual.identity_matters.linear.measured import KNOWN
 
@@ -34,6 +34,33 @@ LOOKS = {
     "negative determinant": (style.RED, style.DOTTED, r"$\det R<0$"),
 }
 ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": style.GREY}
+
+
+def _errors(table: pd.DataFrame) -> "pd.Series[float]":
+    """How far eq. 2.3 is broken; of the gradient the value."""
+    broken = (-table["value"]).clip(lower=0).where(table["property"].isin([RANDOM, SEARCH, ALONG, UNKNOWN]))
+    return broken.mask(table["property"] == AUTOGRAD, table["value"])
+
+
+def _tolerances(table: pd.DataFrame) -> "pd.Series[float]":
+    """A logarithm that rounding may change by more is named unknown."""
+    return table["tolerance"].clip(upper=KNOWN).where(table["property"].isin([RANDOM, SEARCH, ALONG]))
+
+
+def _ends(table: pd.DataFrame) -> "pd.Series[float]":
+    """Where runs end, from their steps; of a reference that lacks steps, bounds."""
+    run = ["target", "depth", "start", "draw"]
+    steps = table[table["property"] == STEP].sort_values("epoch").groupby(run)
+    shares, largest = steps["excess"].last() / steps["excess"].first(), steps["largest"].max()
+    places = pd.MultiIndex.from_frame(table[run])
+    share, norm = (pd.Series(known.reindex(places).to_numpy(), table.index) for known in (shares, largest))
+    if len(recorded_epochs(range(int(table["epoch"].max())), set(table["epoch"]))) < table["epoch"].max():
+        share, norm = share.clip(upper=table["value"]), norm.clip(lower=table["value"])
+    ends = table["largest"].where(table["property"] == STEP)
+    return ends.mask(table["property"].isin([REACHES, OTHERS]), share).mask(table["property"] == LEFT, norm)
+
+
+DERIVED = {"value": _ends, "error": _errors, "tolerance": _tolerances}
 
 
 def rows_of_points(part: str, draws: int, here: pd.DataFrame) -> Iterator[tuple[str, str, Collection[int]]]:

@@ -129,7 +129,7 @@ class ImageTraining(Experiment):
             for key in [key for key in ("epoch", "step") if key in keys]:
                 last = table["step"].max() if self.epochs and key == "step" else job.recipe.length
                 values = evaluated * last // job.recipe.length
-                along[key] = (values[-1:] if table[key].nunique() == 1 else values).tolist()
+                along[key] = (values[-1:] if len(table[key].unique()) == 1 else values).tolist()
             places.setdefault(place, []).append({"run": job.runs, **along})
         return places
 

@@ -45,7 +45,11 @@ def table(read: Any) -> pd.DataFrame:
     widest = curves["width"].eq(made.loc[made["part"] == "grid", "width"].max())
     deepest = curves["depth"].eq(made.loc[made["part"] == "grid", "depth"].max())
     made = made.drop(curves.index[~(widest & deepest)])
-    return made[["part", "inputs", "network", "width", "depth", *EMPTY]].reset_index(drop=True).assign(over_bound=_over_bound)
+    return (
+        made[["part", "inputs", "network", "width", "depth", *EMPTY]]
+        .reset_index(drop=True)
+        .assign(over_bound=_over_bound)
+    )
 
 
 def _over_bound(table: pd.DataFrame) -> "pd.Series[float]":
@@ -60,7 +64,7 @@ def _growth(table: pd.DataFrame) -> "pd.Series[float]":
     """The logarithm of the ratio of squared norms, where their difference leaves enough digits of the first."""
     start = table["squared_norm"] - table["gained"]
     known = (table["part"] == "grid") & (start > DIGITS_LEFT * table["squared_norm"])
-    return np.log(table["squared_norm"] / start.where(known))
+    return pd.Series(np.log(table["squared_norm"] / start.where(known)), table.index)
 
 
 DERIVED = {"over_bound": _over_bound, "growth": _growth}

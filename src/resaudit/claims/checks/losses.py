@@ -14,7 +14,6 @@ from resaudit.claims.checks.rows import (
     at_tied_rates,
     bounds_of_difference,
     by_run,
-    epoch_at,
     logarithm,
     logarithms,
     of_network,
@@ -148,7 +147,7 @@ class AtTheEnd(Check, name="at_the_end"):
             f"{what} of {self.network} over that of {self.other} at the last epoch", "ratio", logarithmic=True
         )
         take(table, "network", "run", "epoch", self.column)
-        last = epoch_at(table, 1.0)
+        last = int(table["epoch"].max())
         ends = [
             [self._last(rate, last) for rate in at_tied_rates(of_network(table, name))]
             for name in (self.network, self.other)

@@ -51,8 +51,8 @@ def sweep_rows(
     column = next((name for name in ("excess_loss", "final_loss") if name in table), None)
     timed = "epoch" in keys
     ends = table[table["epoch"] == protocol.epochs] if timed else table
-    curve = curve_epochs(protocol.epochs) if column else range(protocol.epochs + 1)
-    curve = recorded_epochs(curve, set(table["epoch"])) if timed else []
+    along = curve_epochs(protocol.epochs) if column else range(protocol.epochs + 1)
+    curve = list(recorded_epochs(along, set(table["epoch"]))) if timed else []
     places = dict[Coordinates, Sequence[Product]]()
     for name, depth in protocol.places():
         here = ends[(ends["network"] == name) & (ends["depth"] == depth)]
@@ -67,10 +67,10 @@ def sweep_rows(
         measured = CONFIRMATION if blocks else SCREENING
         for stage in (SCREENING, measured):
             judged = [epoch for epoch in judged_epochs(protocol.epochs) if epoch in curve]
-            along = dict.fromkeys(tied, judged) | dict.fromkeys(tied[:1], curve) if stage == measured else {}
+            epochs = dict.fromkeys(tied, judged) | dict.fromkeys(tied[:1], curve) if stage == measured else {}
             places[at(network=name, depth=depth, stage=stage)] = [
                 {"learning_rate": [rate], "run": runs[stage]}
-                | ({"epoch": along.get(rate, [protocol.epochs])} if timed else {})
+                | ({"epoch": epochs.get(rate, [protocol.epochs])} if timed else {})
                 for rate in rates[stage]
             ]
     return places

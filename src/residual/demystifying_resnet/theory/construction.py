@@ -6,6 +6,7 @@ at least rho/2 from all other columns.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -108,17 +109,17 @@ def norm_bound(rho: float, samples: int, units: int) -> float:
     return float(np.sqrt(8 * samples * path_bound(rho, samples) / units) / rho)
 
 
-def moved_tolerance(width: int, rho: float, step: float) -> float:
-    """What rounding allows where a unit moves a column by a step (eq. 13)."""
+def moved_tolerance(width: Any, rho: Any, step: Any) -> Any:
+    """What rounding allows where a unit moves a column by a step (eq. 13); numbers or columns, as of the next two."""
     return EPS * (width + 4) * 8 / rho**2 * step + 4 * EPS
 
 
-def norm_tolerance(width: int) -> float:
+def norm_tolerance(width: Any) -> Any:
     """What rounding allows of a norm, relatively."""
     return EPS * (width + 8)
 
 
-def distance_tolerance(width: int, rho: float) -> float:
+def distance_tolerance(width: Any, rho: Any) -> Any:
     """What rounding allows of a distance of rho/2."""
     return EPS * (width + 16) / (rho / 2)
 

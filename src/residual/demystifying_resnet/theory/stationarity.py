@@ -8,7 +8,7 @@ rule gives them where the indices chain, j_{l+1} = i_l:
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,10 +19,6 @@ from residual.demystifying_resnet.theory.networks import Loss, loss_of, zero_of
 from residual.demystifying_resnet.theory.records import Finding
 from residual.demystifying_resnet.theory.samples import Samples
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-Numbers = TypeVar("Numbers", float, "pd.Series[float]")
 EPS = float(np.finfo(np.float64).eps)
 LARGEST_TENSOR = 300_000
 """Larger derivatives are measured in random directions only, not entry by entry."""
@@ -131,6 +127,6 @@ def rounding(network: Network, samples: Samples) -> float:
     return float(rounding_of(samples.count, network.depth, network.width))
 
 
-def rounding_of(samples: Numbers, layers: Numbers, width: Numbers) -> Numbers:
-    """That bound by the sizes m, n R and d: eps (m + 4 n R d)."""
+def rounding_of(samples: Any, layers: Any, width: Any) -> Any:
+    """That bound by the sizes m, n R and d, numbers or columns: eps (m + 4 n R d)."""
     return EPS * (samples + 4 * layers * width)
