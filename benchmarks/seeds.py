@@ -1,4 +1,4 @@
-"""Verdicts by seed: does another draw of all random numbers give the same verdict?
+"""Verdicts by seed: whether another draw of all random numbers gives the same verdict.
 
 python -m benchmarks.seeds FOLDER          FOLDER/N has the figures of seed N; figures/reference those of seed 1
 

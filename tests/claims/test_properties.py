@@ -52,9 +52,8 @@ def numbered(name: str) -> Coordinates | None:
     part = planned(name)
     if "run" not in part.figure.keys:
         return None
-    known = part.figure.protocol.expected(part.jobs, part.figure.keys)
-    table = table_of(name)
-    return next((place for place, runs in known.items() if runs and set(table["run"][at(table, place)]) == runs), None)
+    known = part.figure.protocol.expected(part.jobs, part.figure.keys, table_of(name))
+    return next((place for place, products in known.items() if {-1} != {*products[0].get("run", [-1])}), None)
 
 
 def at(table: pd.DataFrame, place: Coordinates) -> "pd.Series[bool]":

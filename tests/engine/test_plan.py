@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from pydantic import ValidationError
 
@@ -269,8 +270,10 @@ def test_fresh_runs_follow_the_sweep_of_their_own_network_the_first_ten_along_th
             assert (hessians.snapshots, fresh.snapshot_epochs[-1]) == (snapshots, 1000)
     # The screening has no Hessians.
     assert len(part.jobs) == 3 * (1 + 2 + 2)
-    expected = part.figure.protocol.expected(part.jobs, part.figure.keys)
-    assert expected == {at(network=name): frozenset(range(10, 70)) for name in ("2-shortcut", "orthogonal", "xavier")}
+    expected = part.figure.protocol.expected(part.jobs, part.figure.keys, pd.DataFrame({"epoch": range(1001)}))
+    along = {"run": range(10, 20), "epoch": snapshot_epochs(1000, 60)}
+    rows = [along, {"run": range(20, 70), "epoch": (1000,)}]
+    assert expected == {at(network=name): rows for name in ("2-shortcut", "orthogonal", "xavier")}
 
 
 def test_a_confirmation_cannot_follow_more_runs_than_it_has() -> None:

@@ -188,8 +188,9 @@ def test_a_table_without_the_runs_of_a_stage_is_not_the_plans(stage: str) -> Non
     part = planned("demystifying_resnet/fig07", "scale=smoke")
     jobs = {where: job for where, job in part.jobs.items() if isinstance(job, Train)}
     rows = [
-        {**dict(where), "learning_rate": 0.1, "run": job.ensemble.first + run, "excess_loss": 1.0}
+        {**dict(where), "learning_rate": rate, "run": job.ensemble.first + run, "excess_loss": rate + run}
         for where, job in jobs.items()
+        for rate in job.learning_rates or (0.01,)
         for run in range(job.ensemble.runs)
     ]
     table = pd.DataFrame(rows).drop(columns="first")

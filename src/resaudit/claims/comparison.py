@@ -19,16 +19,14 @@ from resaudit.claims.verdicts import judge
 from resaudit.figures.drawing import read_about, read_csv, write_csv
 from resaudit.figures.expected import ALONG
 from resaudit.figures.references import references
-from resaudit.figures.snapshots import snapshot_epochs
+from resaudit.figures.snapshots import EPOCHS_IN_LARGE_REFERENCE, NO_EPOCH, snapshot_epochs
 from resaudit.figures.sweeps import CONFIRMATION, STAGE, fresh, is_confirmed
 from resaudit.figures.tables import Drawn, drawn, errors_naming
 from resaudit.plan.figure import ColumnTolerance, Figure
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan
 
-EPOCHS_IN_LARGE_REFERENCE = 60
 LARGE_REFERENCE_BYTES = 2**20
-NO_EPOCH = -1
 NUMBERED = ("run", "draw")
 """Keys that number what was drawn at random; negative in rows that are statistics over runs."""
 RUNS = frozenset({"runs", "confirm"})

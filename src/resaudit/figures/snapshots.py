@@ -1,4 +1,10 @@
-"""The epochs of a training that have snapshots."""
+"""The epochs of a training that have snapshots, and those that a large reference keeps."""
+
+from collections.abc import Collection, Sequence
+
+EPOCHS_IN_LARGE_REFERENCE = 60
+NO_EPOCH = -1
+"""Of rows that are of no epoch."""
 
 
 def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:
@@ -17,3 +23,17 @@ def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:
         # While even steps are shorter than one epoch, take every epoch and spread the rest again.
         chosen.append(max(last + 1, round(last * (epochs / last) ** (1 / left)) if last else 1))
     return (*chosen, epochs)
+
+
+def recorded_epochs(planned: Sequence[int], present: Collection[int]) -> Sequence[int]:
+    """Those of the planned epochs that a table must have, by the epochs that it has.
+
+    A table that has no others than a large reference keeps, ``snapshot_epochs(last, 60)``, is taken for one.
+
+    >>> recorded_epochs(range(1001), range(1001)) == range(1001)
+    True
+    >>> recorded_epochs(range(1001), snapshot_epochs(1000, 60)) == list(snapshot_epochs(1000, 60))
+    True
+    """
+    kept = {NO_EPOCH, *snapshot_epochs(int(max(present, default=0)), EPOCHS_IN_LARGE_REFERENCE)}
+    return [epoch for epoch in planned if epoch in kept] if kept.issuperset(present) else planned

@@ -33,6 +33,20 @@ def sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     return wide.columns.to_numpy(), wide.to_numpy()
 
 
+def whole_sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """As :func:`sweep`, if every run has one number at each rate; else None."""
+    from pandas.api.types import is_numeric_dtype
+
+    by = ["learning_rate", "run"]
+    if rows.empty or not all(is_numeric_dtype(rows[name]) for name in (*by, column)) or rows[column].isna().any():
+        return None
+    rates, run, values = rows.sort_values(by)[[*by, column]].to_numpy(dtype=float).T
+    grid, runs = np.unique(rates), np.unique(run)
+    if len(rows) != len(grid) * len(runs) or (run.reshape(len(grid), -1) != runs).any():
+        return None
+    return grid, values.reshape(len(grid), -1).T
+
+
 def is_confirmed(rows: "pd.DataFrame") -> bool:
     """Whether some rows are of the confirmation."""
     return STAGE in rows and CONFIRMATION in set(rows[STAGE])

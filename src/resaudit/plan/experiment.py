@@ -1,6 +1,6 @@
 """The base class of all experiments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -12,6 +12,8 @@ from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import Job
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from resaudit.figures.rates import BestRate
 
 Kind = TypeVar("Kind", bound=Job)
@@ -19,6 +21,8 @@ Data = Whiten | Fetch | None
 """A figure's data: whitened, as they are (``whitening: null``), or none (``dataset: null``)."""
 Coordinates = tuple[tuple[str, Any], ...]
 """A job's place in an experiment: names and values, such as ``(("network", "xavier"), ("depth", 16))``."""
+Product = Mapping[str, Collection[Any]]
+"""Rows of a table by column: one for each combination of these values."""
 
 
 def at(**named: Any) -> Coordinates:
@@ -37,6 +41,15 @@ def in_words(coordinates: Coordinates) -> str:
     'xavier, depth 16'
     """
     return ", ".join(str(value) if isinstance(value, str) else f"{name} {value}" for name, value in coordinates)
+
+
+def runs_of(job: Job) -> Sequence[int]:
+    """The numbers of a job's runs, which are in its setting ``runs`` or its ensemble's, from ``first`` on; or none."""
+    drawn = job if hasattr(job, "runs") else getattr(job, "ensemble", None)
+    runs, first = getattr(drawn, "runs", ()), getattr(drawn, "first", 0)
+    if isinstance(runs, int):
+        return range(first, first + runs)
+    return runs if isinstance(runs, tuple) else ()
 
 
 class NoData(Exception):
@@ -111,21 +124,27 @@ class Experiment(Model):
         """The argument of the figure's ``table``: by default each job's result by coordinates."""
         return {where: job.read(results) for where, job in jobs.items()}
 
-    def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
-        """The places that the figure's table must have, each with its run numbers (none: not known); empty: any.
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """The places that the figure's table must have, and no others, each with the products of its rows; empty: any.
 
-        By default the coordinates that all jobs have and that are keys of the table, with the jobs' runs, which are
-        in their setting ``runs`` or their ensemble's, and begin at number ``first``.
+        The products of a place have the same columns, and no row in common. Rows of a place that agree in all other
+        keys are those of its products together.
+
+        By default the coordinates that all jobs have and that are keys of the table, with the jobs' runs, if known.
+
+        Args:
+            jobs: the jobs of the plan.
+            keys: columns that identify a row; the table has them.
+            table: for what only the data decide, such as the learning rates of fresh runs.
         """
         shared = [name for name in keys if all(name in dict(where) for where in jobs)]
-        places: dict[Coordinates, frozenset[int]] = {}
+        places: dict[Coordinates, set[int]] = {}
         for where, job in jobs.items():
             place = tuple((name, dict(where)[name]) for name in shared)
-            drawn = job if hasattr(job, "runs") else getattr(job, "ensemble", None)
-            runs, first = getattr(drawn, "runs", ()), getattr(drawn, "first", 0)
-            numbers = range(first, first + runs) if isinstance(runs, int) else runs if isinstance(runs, tuple) else ()
-            places[place] = places.get(place, frozenset()) | frozenset(numbers)
-        return places
+            places.setdefault(place, set()).update(runs_of(job))
+        return {place: [{"run": runs} if runs and "run" in keys else {}] for place, runs in places.items()}
 
     def best_rates(self, found: Any) -> Mapping[tuple[str, int], "BestRate"]:
         """The best learning rate of each network and depth; none if no rates are swept.

@@ -10,13 +10,11 @@ from resaudit.figures.style import colours_of, label_ends, panels, plot_mean
 from resaudit.figures.sweeps import STAGE
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.experiments.sweep_rows import JUDGED, judged_epochs
 from residual.demystifying_resnet.looks import label, mark_judged
 from residual.demystifying_resnet.networks.network import base_name
 from residual.demystifying_resnet.tables import long_table, runs_of_rate
 from residual.demystifying_resnet.training.trajectory import Trajectory
-
-JUDGED = (0.01, 0.1, 1.0)
-"""Shares of the training after which depths are compared."""
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -43,7 +41,7 @@ def _of_stage(stage: str, first: int, trajectory: Trajectory, rates: Sequence[fl
         parts.append(pd.DataFrame({STAGE: stage, "learning_rate": rate, "shown": drawn and rate == rates[0]} | columns))
     table = pd.concat(parts)
     last = table["epoch"].max()
-    judged = [int(share * last) for share in JUDGED] if drawn else [last]
+    judged = judged_epochs(int(last)) if drawn else [last]
     return table[table["shown"] | table["epoch"].isin(judged)]
 
 

@@ -12,7 +12,15 @@ from resaudit.figures.style import annotate, depth_axis, panels
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import look, network_legend
-from residual.demystifying_resnet.tables import long_table
+from residual.demystifying_resnet.tables import SPECTRAL, long_table
+
+DERIVED = SPECTRAL | {
+    # The same multiple of lambda_max in all Hessians of one size.
+    "noise_floor": lambda table: (
+        table["lambda_max"]
+        * (table["noise_floor"] / table["lambda_max"]).groupby([table["network"], table["depth"]]).transform("median")
+    ),
+}
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -20,8 +28,8 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
     def rows(key: Key) -> pd.DataFrame:
         spectra = results.spectra[key]
-        columns = ("lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved")
-        rows = pd.DataFrame({column: getattr(spectra, column)[0] for column in columns})
+        rows = pd.DataFrame({name: getattr(spectra, name)[0] for name in ("lambda_max", "lambda_p10", "noise_floor")})
+        rows = rows.assign(**SPECTRAL)[["lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved"]]
         return rows.rename_axis("run").reset_index()
 
     return long_table(results.spectra, rows)

@@ -11,6 +11,7 @@ from resaudit.figures.style import annotate
 from residual.demystifying_resnet import fig04
 from residual.demystifying_resnet.experiments.results import TrainingResults
 
+DERIVED = fig04.DERIVED
 ABOVE = 2.0
 """The line in proportion to depth runs this factor above the orthogonal network's first value, clear of the curve."""
 

@@ -10,7 +10,9 @@ from resaudit.figures.by_loss import above_optimum, interpolate, loss_axis, plot
 from resaudit.figures.style import annotate, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import line_look, network_legend
-from residual.demystifying_resnet.tables import spectra_along_training
+from residual.demystifying_resnet.tables import ALONG_TRAINING, spectra_along_training
+
+DERIVED = ALONG_TRAINING
 
 
 def table(results: TrainingResults) -> pd.DataFrame:

@@ -7,7 +7,9 @@ from resaudit.figures.by_loss import loss_axis, plot_against_loss, whole_runs
 from resaudit.figures.style import mark, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import label, line_look, look, network_legend
-from residual.demystifying_resnet.tables import spectra_along_training
+from residual.demystifying_resnet.tables import ALONG_TRAINING, spectra_along_training
+
+DERIVED = ALONG_TRAINING
 
 
 def table(results: TrainingResults) -> pd.DataFrame:

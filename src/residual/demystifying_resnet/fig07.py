@@ -5,6 +5,12 @@ from matplotlib.figure import Figure
 
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.final_losses import final_losses, plot_by_depth
+from residual.demystifying_resnet.tables import above_optimum
+
+DERIVED = above_optimum("final_loss") | {
+    # A run starts from the same weights at every rate.
+    "initial_loss": lambda table: table.groupby(["network", "depth", "run"])["initial_loss"].transform("median")
+}
 
 
 def table(results: TrainingResults) -> pd.DataFrame:

@@ -17,11 +17,20 @@ def table(sphere: SpherePath) -> pd.DataFrame:
     """Columns: kind (path, direct or obstacle), step, x, y, z, nearest (distance to the nearest obstacle), rho."""
     parts = []
     for kind, points in (("path", sphere.path), ("direct", sphere.direct), ("obstacle", sphere.obstacles)):
-        apart = np.linalg.norm(points[:, None] - sphere.obstacles[None], axis=2)
         part = pd.DataFrame({"kind": kind, "step": range(len(points))})
         part[["x", "y", "z"]] = points
-        parts.append(part.assign(nearest=apart.min(axis=1) if kind != "obstacle" else np.nan))
-    return pd.concat(parts, ignore_index=True).assign(rho=float(sphere.rho))
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True).assign(**DERIVED, rho=float(sphere.rho))
+
+
+def nearest(table: pd.DataFrame) -> "pd.Series[float]":
+    """Distances to the nearest obstacle; NaN of obstacles."""
+    points, obstacles = table[["x", "y", "z"]].to_numpy(), table["kind"] == "obstacle"
+    apart = np.linalg.norm(points[:, None] - points[None, obstacles], axis=2)
+    return pd.Series(apart.min(axis=1), table.index).mask(obstacles)
+
+
+DERIVED = {"nearest": nearest}
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -4,20 +4,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.style import colours_of, depth_axis, panels
 from resaudit.figures.sweeps import STAGE, at_shown_rate, best_rates, fresh
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.experiments.sweep_rows import JUDGED, curve_epochs, judged_epochs
 from residual.demystifying_resnet.looks import label, look, mark_judged, network_legend
-from residual.demystifying_resnet.tables import long_table, runs_of_rate
+from residual.demystifying_resnet.tables import above_optimum, long_table, runs_of_rate
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
+DERIVED = above_optimum("loss")
 OURS, BESIDE = "1-shortcut", "orthogonal"
-JUDGED = (0.01, 0.1, 1.0)
-"""Shares of the training after which losses are compared."""
-CURVE_EPOCHS = 20
-"""Epochs of a training curve that are kept beside those judged, evenly on a logarithmic scale."""
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -39,10 +36,7 @@ def table(results: TrainingResults) -> pd.DataFrame:
 def _of_stage(stage: str, first: int, trajectory: Trajectory, tied: tuple[float, ...]) -> pd.DataFrame:
     """The runs of a stage: along the training at the first of the tied rates, at the others where they are judged."""
     last = len(trajectory.excess_loss) - 1
-    judged = {int(share * last) for share in JUDGED}
-    along = {rate: sorted(judged) for rate in tied} | {
-        rate: sorted({*snapshot_epochs(last, CURVE_EPOCHS), *judged}) for rate in tied[:1]
-    }
+    along = dict.fromkeys(tied, judged_epochs(last)) | dict.fromkeys(tied[:1], curve_epochs(last))
     parts = []
     for rate in np.unique(trajectory.learning_rate):
         runs = runs_of_rate(trajectory, rate)

@@ -8,9 +8,9 @@ from resaudit.figures.style import panels, plot_band
 from resaudit.figures.sweeps import at_shown_rate, best_rates, bounding_rates, fresh
 from residual.demystifying_resnet.final_losses import plot_losses_and_rates
 from residual.demystifying_resnet.looks import line_look, mark_judged, network_legend
-from residual.demystifying_resnet.shortcut1 import table
+from residual.demystifying_resnet.shortcut1 import DERIVED, table
 
-__all__ = ["plot", "table"]
+__all__ = ["DERIVED", "plot", "table"]
 
 JUDGED = 0.01
 """Share of the training after which networks are compared."""

@@ -1,7 +1,7 @@
 """Shared by several figures of the paper: making their tables."""
 
 from collections.abc import Callable, Iterable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,8 @@ from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
+Derived = dict[str, Callable[[pd.DataFrame], Any]]
+"""By column a function of the others (:func:`resaudit.figures.derived.contradictions`)."""
 _INDEX = {"beyond_noise": "index", "every": "raw_index", "sizeable": "sizeable_index"}
 
 
@@ -34,6 +36,35 @@ def long_table(keys: Iterable[Key], rows_of: Callable[[Key], pd.DataFrame]) -> p
         part.insert(1, "depth", depth)
         parts.append(part)
     return pd.concat(parts, ignore_index=True)
+
+
+def _floors(table: pd.DataFrame) -> "pd.Series[float]":
+    """The noise floor eps * N * lambda_max, with the eps, single or double, of the table's."""
+    each = table["eigenvalues"] * table["lambda_max"]
+    single = table["noise_floor"] / each > np.sqrt(np.finfo(np.float32).eps * np.finfo(np.float64).eps)
+    return each * np.where(single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
+
+
+def above_optimum(column: str) -> Derived:
+    """A loss, which is the optimal one and the excess, with the optimal loss, one for all."""
+    return {
+        column: lambda table: table["optimal_loss"] + table["excess_loss"],
+        "optimal_loss": lambda table: table["optimal_loss"].mask(
+            table["optimal_loss"].notna(), table["optimal_loss"].median()
+        ),
+    }
+
+
+SPECTRAL: Derived = {
+    "condition_number": lambda table: table["lambda_max"] / table["lambda_p10"],
+    "resolved": lambda table: table["lambda_p10"] > table["noise_floor"],
+}
+"""Columns of spectra that follow from others."""
+ALONG_TRAINING: Derived = SPECTRAL | {
+    "noise_floor": _floors,
+    "index": lambda table: (table["index"] * table["eigenvalues"]).round() / table["eigenvalues"],
+    "loss": lambda table: (table["loss"] - table["excess_loss"]).median() + table["excess_loss"],
+}
 
 
 def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
@@ -61,13 +92,12 @@ def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
             "gradient_norm": trajectory.gradient_norm[epochs],
             "lambda_max": spectra.lambda_max,
             "lambda_p10": spectra.lambda_p10,
-            "condition_number": spectra.condition_number,
+            "condition_number": np.full(rate.shape, np.nan),
             "index": getattr(spectra, counted),
             "eigenvalues": np.full(rate.shape, results.eigenvalues[key]),
             "noise_floor": spectra.noise_floor,
-            "resolved": spectra.resolved,
         }
-        part = pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+        part = pd.DataFrame({name: values.ravel() for name, values in columns.items()}).assign(**SPECTRAL)
         return part[part["learning_rate"].isin(tied)]
 
     def rows(key: Key) -> pd.DataFrame:

@@ -5,11 +5,51 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import BLUE, RED, annotate, panels, plot_band
-from residual.demystifying_resnet.theorems import measurements_table, statements_panel
+from residual.demystifying_resnet.theorems import by_property, measurements_table, of_case, statements_panel
+from residual.demystifying_resnet.theory.construction import (
+    AT_MOST_TOLERANCE,
+    EPS,
+    distance_tolerance,
+    moved_tolerance,
+    norm_tolerance,
+)
 from residual.demystifying_resnet.theory.records import Measurements
 
 NORMS = "theorem 1, eq. 7: largest Frobenius norm by units"
 BOUND = "theorem 1, eq. 6: every norm is below the bound"
+
+
+STEP, LONGEST = "lemma 2, eq. 19: every step is shorter than d", "lemma 2: the longest path is below its bound"
+DISTANCE = "lemma 2: every step keeps a distance of rho/2"
+GROWTH = "largest growth of an input's rounding error through the network"
+
+
+def tolerances(table: pd.DataFrame) -> "pd.Series[float]":
+    """What rounding allows, from the sizes and what was measured of the same network.
+
+    Of the whole network the most it can be, as if every step's error grew as the largest does, and every way went
+    beside an obstacle.
+    """
+    width, rho, step = table["width"], 2 * of_case(table, DISTANCE, "expected"), of_case(table, STEP, "value")
+    moved, steps = moved_tolerance(width, rho, step), table["units"] / table["samples"]
+    growth, longest = (of_case(table, name, "value") for name in (GROWTH, LONGEST))
+    whole = growth * (steps * moved + table["samples"] * moved_tolerance(width, rho, longest))
+    return by_property(
+        table,
+        {
+            "lemma 1, eq. 13": moved,
+            "lemma 1, eq. 14": norm_tolerance(width),
+            "lemma 2: every": distance_tolerance(width, rho),
+            "lemma 2": AT_MOST_TOLERANCE,
+            "theorem 1: the whole": table["tolerance"].clip(upper=whole),
+            "theorem 1, eq. 6": AT_MOST_TOLERANCE,
+            "theorem 1, eq. 7": norm_tolerance(width),
+            "largest": EPS,
+        },
+    )
+
+
+DERIVED = {"tolerance": tolerances}
 
 
 def table(measured: Measurements) -> pd.DataFrame:

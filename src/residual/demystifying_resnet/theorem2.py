@@ -7,12 +7,45 @@ from matplotlib.lines import Line2D
 
 from resaudit.figures.style import annotate, depth_axis, label_ends, panels
 from residual.demystifying_resnet.looks import look
-from residual.demystifying_resnet.theorems import measurements_table, statements_panel
+from residual.demystifying_resnet.theorems import CASE, by_property, measurements_table, of_case, statements_panel
 from residual.demystifying_resnet.theory.records import Measurements
 
 CONDITION = "condition number |l|max / |l|{} of the Hessian at zero"
 LEAST = (("min", ":", r"$|\lambda|_{\min}$"), ("(0.1)", "-", r"$|\lambda|_{(0.1)}$"))
 """What the condition number divides by: its name in the table, its line, its label."""
+
+
+EIGENVALUES, CONDITIONS = "eq. 26: the eigenvalues, each with its multiplicity", "eq. 9: the condition number"
+LEAST_CANCELLING = 1e-3
+"""Eigenvalues of sums whose terms cancel further than to this share are known too badly to test an equation."""
+
+
+def tolerances(table: pd.DataFrame) -> "pd.Series[float]":
+    """What rounding allows, from the sizes; of eigenvalues, how far their terms cancel is the least units'."""
+    from residual.demystifying_resnet.theory.stationarity import EPS, rounding_of
+
+    layers = table["units"] * table["shortcut_depth"]
+    entries = rounding_of(table["samples"], layers, table["width"])
+    solver, moments = EPS * layers * table["width"] ** 2, entries * table["width"]
+    eigenvalues = of_case(table, EIGENVALUES, "tolerance")
+    cancelling = ((eigenvalues - solver) / moments).groupby([table[key] for key in CASE if key != "units"])
+    shares = cancelling.transform("first").clip(upper=1 / LEAST_CANCELLING)
+    condition = 2 * of_case(table, CONDITIONS, "expected") * eigenvalues
+    first = condition.groupby([table[key] for key in CASE if key != "units"]).transform("first")
+    return by_property(
+        table,
+        {
+            "eq. 26": solver + shares * moments,
+            "strict saddle": solver + shares * moments,
+            "eq. 9": condition,
+            "the condition number": condition + first,
+            "condition number": 1.0,
+            "": entries,
+        },
+    )
+
+
+DERIVED = {"tolerance": tolerances}
 
 
 def table(measured: Measurements) -> pd.DataFrame:

@@ -15,6 +15,28 @@ MILLION = 1e6
 NAMES = {"cifar": "CIFAR", "imagenet": "ImageNet"}
 
 
+def _values(table: pd.DataFrame) -> "pd.Series[float]":
+    """Totals from the parts, millions from the totals, and what is counted minus what is published."""
+    name = [
+        text.removeprefix(f"{network}: ") for network, text in zip(table["network"], table["property"], strict=True)
+    ]
+    kinds, values = pd.Series(name, table.index), pd.Series(np.nan, table.index)
+    for network, rows in table.groupby("network"):
+        value = rows["value"].groupby(kinds)
+        own, total = table["network"] == network, value.sum()
+        for all_parts, part in (("convolutions", "convolutions of a part"), ("weights", "weights of a part")):
+            values[own & (kinds == all_parts)] = total[part]
+        counted = total["weights"] / MILLION
+        values[own & (kinds == "million parameters")] = counted
+        minus = own & kinds.str.startswith("million parameters counted minus")
+        published = rows[kinds[rows.index] == "published, millions"].set_index("part")["value"]
+        values[minus] = counted - table.loc[minus, "part"].map(published)
+    return values
+
+
+DERIVED = {"value": _values}
+
+
 def table(results: Mapping[str, tuple[LayerCounts, Mapping[str, float]]]) -> pd.DataFrame:
     """Rows of counts.
 

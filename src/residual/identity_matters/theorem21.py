@@ -1,7 +1,7 @@
 """Theorem 2.1: the largest norm of factors I + A of a map, by the proof, by a shorter path, and by search."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 
 from resaudit.figures.style import BLUE, GREEN, RED, panels, print_rows
 from resaudit.plan.experiment import Coordinates
+from residual.identity_matters.linear.factoring import SOLVES
+from residual.identity_matters.linear.factorization import product_tolerance, split
 from residual.identity_matters.linear.measured import Factored
 
 PRODUCT = "product = R"
@@ -30,11 +32,69 @@ PRINTED = {
 """Properties in print."""
 DEEP = 64
 """Layers from which the exponent is fitted: with fewer, whole p and q are coarse."""
+CLOSE = 1e-9
+"""Relative rounding of gamma."""
 LOOKS: dict[str, dict[str, Any]] = {
     "proof": {"color": RED, "marker": "^", "markersize": 5, "label": "proof's factors"},
     "polar": {"color": BLUE, "marker": "o", "label": "polar path (ours)"},
     "search": {"color": GREEN, "marker": "D", "markersize": 3, "label": "search"},
 }
+
+
+def _paper(table: pd.DataFrame) -> "pd.Series[float]":
+    """The theorem's bound: (4 pi + 3 gamma)/l, or 3 gamma/l."""
+    turning = np.where(table["target"] == "positive", 0.0, 4 * np.pi)
+    return pd.Series(turning + 3 * table["gamma"], table.index) / table["depth"]
+
+
+def _of_norms(table: pd.DataFrame) -> "pd.Series[float]":
+    """Values that follow from the largest norms, of the product its error."""
+    keys = ["target", "width", "draw", "depth"]
+    norms = table[table["property"] == NORM]
+    built = norms[norms["method"] != "search"].groupby(keys, as_index=False)["value"].min().assign(method="any")
+    known = pd.concat([norms[[*keys, "method", "value"]], built]).drop_duplicates([*keys, "method"])
+    norm = table[[*keys, "method"]].merge(known, on=[*keys, "method"], how="left")["value"].set_axis(table.index)
+    bounds = {name: _paper(table) for name in (BUILT, AS_PRINTED, POSITIVE)} | {PROOF_NORM: 1.0}
+    parts = zip(table["depth"], table["gamma"], strict=True)
+    bounds[WHOLE] = pd.Series([split(depth, gamma).bound(gamma) for depth, gamma in parts], table.index)
+    values = table["error"].where(table["property"] == PRODUCT)
+    for name, bound in bounds.items():
+        values = values.mask(table["property"] == name, norm / bound)
+    return values
+
+
+def _tolerances(table: pd.DataFrame) -> "pd.Series[float]":
+    """At most what rounding allows of a map whose largest singular value is exp(gamma), and its condition the square.
+
+    The map of a negative determinant has one more dimension.
+    """
+    width, stretch = table["width"] + (table["target"] == "negative"), np.exp(table["gamma"])
+    sizes = zip(width, table["depth"], strict=True)
+    most = stretch * np.array([product_tolerance(np.eye(size), depth) for size, depth in sizes])
+    factors = (1 + table["value"].where(table["property"] == NORM)) ** table["depth"]
+    solving = SOLVES * width**2 * np.finfo(float).eps * factors * stretch**2
+    keys = [table[key] for key in ("target", "width", "draw", "depth", "method")]
+    searched = solving.groupby(keys).transform("max").where(table["method"] == "search", 0.0)
+    return table["tolerance"].clip(upper=(most + searched) * (1 + CLOSE))
+
+
+DERIVED = {"paper": lambda table: _paper(table).where(table["property"] == NORM), "value": _of_norms,
+           "tolerance": _tolerances}  # fmt: skip
+
+
+def methods_of(
+    target: str, depths: Collection[int], searched: Collection[int]
+) -> Iterator[tuple[str, str, Collection[int]]]:
+    """The properties of a kind of map with their methods and depths, of those at which it was factored and searched."""
+    for name in (PRODUCT, NORM):
+        yield from ((name, method, depths) for method in ("proof", "polar"))
+        yield name, "search", searched
+    yield PROOF_NORM, "proof", [depth for depth in depths if depth >= DEEP]
+    if target == "positive":
+        yield POSITIVE, "proof", depths
+    else:
+        yield from ((name, "proof", depths) for name in (WHOLE, AS_PRINTED))
+        yield BUILT, "any", depths
 
 
 def table(results: Mapping[Coordinates, Factored]) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Theorem 2.2: gradient dominance at points and along gradient descent, and where runs end."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures import style
+from resaudit.figures.snapshots import NO_EPOCH, recorded_epochs
 from resaudit.plan.experiment import Coordinates
 from residual.identity_matters.linear.measured import KNOWN
 
@@ -33,6 +34,57 @@ LOOKS = {
     "negative determinant": (style.RED, style.DOTTED, r"$\det R<0$"),
 }
 ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": style.GREY}
+
+
+def _errors(table: pd.DataFrame) -> "pd.Series[float]":
+    """How far eq. 2.3 is broken; of the gradient the value."""
+    broken = (-table["value"]).clip(lower=0).where(table["property"].isin([RANDOM, SEARCH, ALONG, UNKNOWN]))
+    return broken.mask(table["property"] == AUTOGRAD, table["value"])
+
+
+def _tolerances(table: pd.DataFrame) -> "pd.Series[float]":
+    """A logarithm that rounding may change by more is named unknown."""
+    return table["tolerance"].clip(upper=KNOWN).where(table["property"].isin([RANDOM, SEARCH, ALONG]))
+
+
+def _ends(table: pd.DataFrame) -> "pd.Series[float]":
+    """Where runs end, from their steps; of a reference that lacks steps, bounds."""
+    run = ["target", "depth", "start", "draw"]
+    steps = table[table["property"] == STEP].sort_values("epoch").groupby(run)
+    shares, largest = steps["excess"].last() / steps["excess"].first(), steps["largest"].max()
+    places = pd.MultiIndex.from_frame(table[run])
+    share, norm = (pd.Series(known.reindex(places).to_numpy(), table.index) for known in (shares, largest))
+    if len(recorded_epochs(range(int(table["epoch"].max())), set(table["epoch"]))) < table["epoch"].max():
+        share, norm = share.clip(upper=table["value"]), norm.clip(lower=table["value"])
+    ends = table["largest"].where(table["property"] == STEP)
+    return ends.mask(table["property"].isin([REACHES, OTHERS]), share).mask(table["property"] == LEFT, norm)
+
+
+DERIVED = {"value": _ends, "error": _errors, "tolerance": _tolerances}
+
+
+def rows_of_points(part: str, draws: int, here: pd.DataFrame) -> Iterator[tuple[str, str, Collection[int]]]:
+    """Property, target and draws of the rows of one size of points, ``here``; some may be beyond double precision."""
+    unknown = set(here.loc[here["property"] == UNKNOWN, "draw"]).intersection(range(draws))
+    named = {SEARCH if part == "search" else RANDOM: set(range(draws)) - unknown, UNKNOWN: unknown}
+    yield from ((name, "any", own) for name, own in named.items() if own)
+    yield AUTOGRAD, part, range(draws)
+    if part == "search":
+        yield HALF, "any", range(draws)
+
+
+def rows_of_run(target: str, steps: Sequence[int], here: pd.DataFrame) -> Iterator[tuple[str, Collection[int]]]:
+    """Property and steps of the rows of one run, ``here``, which decide how many steps it takes, and if it leaves.
+
+    Eq. 2.3 has a row where the largest norm is below 1, unless rounding leaves too little of a small excess.
+    """
+    own, along = (here[here["property"] == name].set_index("epoch") for name in (STEP, ALONG))
+    yield STEP, steps[: max(1, len(own))]
+    needed = (own["largest"] < 1) & (own["excess"] > FLOOR * own["excess"].max())
+    if len(seen := set(own.index[needed | own.index.isin(along.index)])):
+        yield ALONG, seen
+    inside = (REACHES if target in REGULAR else OTHERS, PACE)
+    yield from ((name, [NO_EPOCH]) for name in ((LEFT,) if LEFT in set(here["property"]) else inside))
 
 
 def table(read: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,60 @@ def _rows(part: str, job: Memorize, result: Expressed) -> Iterator[dict[str, Any
             yield settings[index] | {"property": name, "labels": str(labels), "layer": int(layer), "value": value}
     for n, rho in zip(result.nested, result.nested_rho, strict=True):
         yield {"property": "rho of nested images", "samples": int(n), "value": rho}
+
+
+def _values(table: pd.DataFrame) -> "pd.Series[float]":
+    """Errors, and numbers of parameters relative to the statement's; its r^2 is the same in all rows."""
+    keys = ["part", "points", "samples", "width", "projection", "normalized", "share", "precision", "labels"]
+
+    def of_network(name: str) -> "pd.Series[float]":
+        found = table[table["property"] == name].drop_duplicates(keys)[[*keys, "value"]]
+        return table[keys].merge(found, on=keys, how="left")["value"].set_axis(table.index)
+
+    relative, bounded = (
+        table["property"].str.startswith(name) for name in ("parameters / (n log n", "parameters / bound")
+    )
+    samples, parameters = table["samples"].clip(lower=1), of_network("parameters")
+    linear = samples * np.log(samples)
+    size = linear + (parameters / table["value"] - linear)[relative].median().round()
+    values = table["error"].where(table["property"].str.startswith("output") | (table["part"] == "lemma"))
+    values = values.mask(relative, parameters / size)
+    return values.mask(bounded, parameters / size * of_network("rho") ** 2 / (2 * JOHNSON_LINDENSTRAUSS))
+
+
+def _tolerances(table: pd.DataFrame) -> "pd.Series[float]":
+    """Of the lemma what rounding allows; of an output in double precision at most what cannot change a label."""
+    import torch
+
+    from residual.identity_matters.relu.network import LAST_THRESHOLD, Network, moved_bound
+
+    def of_lemma(width: int, margin: float) -> float:
+        ends = torch.zeros(2, width, dtype=torch.float64)
+        ends[:, 0] = torch.tensor([1 - margin, 1 + margin], dtype=torch.float64).sqrt()
+        return 2 * moved_bound(Network(ends, ends, 1 - 2 * margin))
+
+    sizes = zip(table["width"], table["share"], table["part"] == "lemma", strict=True)
+    lemma = pd.Series([of_lemma(*size) if of else np.nan for *size, of in sizes], table.index)
+    finite = table["tolerance"].where((table["tolerance"] < np.inf) & (table["precision"] == "double"))
+    return lemma.mask(table["property"].str.startswith("output"), finite.clip(upper=LAST_THRESHOLD))
+
+
+DERIVED = {"value": _values, "tolerance": _tolerances}
+
+
+def planned_rows(part: str, job: Memorize, distinct: int) -> Iterator[dict[str, Any]]:
+    """The rows of a part if so many images are no duplicates; their values mean nothing."""
+    networks = [(i, labels) for i, case in enumerate(job.cases) for labels in case.labels]
+    sizes = [min(job.cases[i].samples, distinct) for i, _ in networks]
+    layers = [ceil(n / job.cases[i].width) + 1 for n, (i, _) in zip(sizes, networks, strict=True)]
+    case, labels = (np.array(column) for column in zip(*networks, strict=True))
+    one, traced = np.ones(len(networks)), np.ones(sum(layers))
+    nested = np.minimum(job.nested, distinct).astype(int)
+    blank = Expressed(
+        case, labels, np.array(sizes), one, one, one, one, one, case.repeat(layers), labels.repeat(layers),
+        np.concatenate([np.arange(count) for count in layers]), traced, traced, traced, nested, np.ones(len(nested)),
+    )  # fmt: skip
+    yield from (NO_CASE | row | {"part": part} for row in _rows(part, job, blank))
 
 
 def plot(table: pd.DataFrame) -> Figure:

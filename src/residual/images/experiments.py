@@ -1,6 +1,6 @@
 """The base of experiments that train networks on images: settings, jobs, and one table for all of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -9,10 +9,11 @@ from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.models import different
 from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed_images
+from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed_images
 from resaudit.plan.fields import LARGEST_RUNS, Names, Rates, Runs
 from residual.images.jobs import TrainImages
 from residual.images.records import Records
+from residual.images.schedule import Schedule
 from residual.images.setting import Network, Recipe, check
 
 if TYPE_CHECKING:
@@ -110,6 +111,27 @@ class ImageTraining(Experiment):
             for rate in self.learning_rates
             for runs in groups
         }
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every run at every evaluation, of trainings counted in steps from the first on; or at the last alone.
+
+        How many steps an epoch has the data decide: of the table's largest step the share that the epochs have.
+        """
+        places = dict[Coordinates, list[Product]]()
+        for where, job in jobs.items():
+            assert isinstance(job, TrainImages)
+            place = tuple((key, value) for key, value in where if key != "first_run")
+            # With an epoch of one step.
+            evaluated = Schedule(job.recipe, job.recipe.batch).evaluated[0 if self.epochs else 1 :]
+            along = {}
+            for key in [key for key in ("epoch", "step") if key in keys]:
+                last = table["step"].max() if self.epochs and key == "step" else job.recipe.length
+                values = evaluated * last // job.recipe.length
+                along[key] = (values[-1:] if len(table[key].unique()) == 1 else values).tolist()
+            places.setdefault(place, []).append({"run": job.runs, **along})
+        return places
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of all evaluations of all runs.

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.models import Model, different
 from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, at
+from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at
 from resaudit.plan.fields import Runs
 from residual.shortcut_importance.jobs import Proposition, Simulate
 from residual.shortcut_importance.reduced.measured import Sizes
@@ -167,6 +167,12 @@ class SuccessRates(Simulations, name="success_rates"):
             at(network=name): Simulate(name, settings[name], self.world.start, self.runs, seed) for name in settings
         }
 
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every network at every k."""
+        return {place: [{"patches": self.patches}] for place in jobs}
+
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of counts; columns: network, patches, runs, successes, trapped, undecided, published (a rate)."""
         import pandas as pd
@@ -206,6 +212,12 @@ class Trajectories(Simulations, name="trajectories"):
                 job = Simulate(network, (setting,), self.world.start, self.runs, seed, steps)
                 jobs[at(network=network, patches=k)] = job
         return jobs
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every run at every step that is kept."""
+        return {place: [followed(job)] for place, job in jobs.items()}
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """Each job with its result, by coordinates."""
@@ -255,6 +267,19 @@ class Theory(Trajectories, name="theory"):
         sizes = Sizes(tuple(self.checked_patches), tuple(self.filter_sizes), self.draws, self.samples, self.steps)
         return {at(statement="proposition 16"): Proposition(sizes, seed), **super().jobs(data, seed)}
 
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every check at every size and draw, and every trajectory."""
+        checked, simulated = jobs.values()
+        assert isinstance(checked, Proposition)
+        runs = {("draw" if key == "run" else key): values for key, values in followed(simulated).items()}
+        places: dict[Coordinates, Sequence[Product]] = {
+            at(filter_size=size): [{"patches": checked.sizes.patches, "draw": range(checked.sizes.draws)}]
+            for size in checked.sizes.filter_sizes
+        }
+        return places | {at(filter_size=-1): [runs | {"patches": self.patches}]}
+
 
 class PhasePortrait(Trajectories, name="phase_portrait"):
     """Trajectories of few runs, and the optimum that a run reaches from each point of a grid.
@@ -272,11 +297,18 @@ class PhasePortrait(Trajectories, name="phase_portrait"):
         basins = Simulate(RESNET, (setting,), "grid", self.side**2, seed)
         return {at(network="any", patches=self.patches[0]): basins, **super().jobs(data, seed)}
 
-    def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
-        """The runs of trajectories; those of the network that also has basins are not told apart from the basins'."""
-        trajectories = {place: job for place, job in jobs.items() if dict(place)["network"] != "any"}
-        expected = super().expected(trajectories, keys)
-        return {p: frozenset() if dict(p).get("network") == RESNET else runs for p, runs in expected.items()}
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every run at every step that is kept, and every point of the grid."""
+        places: dict[Coordinates, Sequence[Product]] = {}
+        for place, job in jobs.items():
+            assert isinstance(job, Simulate)
+            rows = followed(job)
+            kind, steps = ("run", rows["step"]) if job.steps else ("basin", [0])
+            where = dict(place) | {"kind": kind, "network": job.network}
+            places[at(**where)] = [{"run": rows["run"], "step": steps}]
+        return places
 
 
 class Worlds(Simulations, name="worlds"):
@@ -335,6 +367,15 @@ class Worlds(Simulations, name="worlds"):
             jobs[at(plane=plane)] = Simulate(network, settings, self.world.start, self.runs, seed)
         return jobs
 
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every point of every plane for every k."""
+        return {
+            place: [{"patches": self.patches, "angle": self.angles, "value": self.planes()[dict(place)["plane"]][1]}]
+            for place in jobs
+        }
+
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of counts.
 
@@ -351,6 +392,12 @@ class Worlds(Simulations, name="worlds"):
                 row = {"plane": plane, "network": network, "patches": k, "angle": angle, "value": value}
                 rows.append(row | counts(self, network, k, outcomes))
         return pd.DataFrame(rows)
+
+
+def followed(job: Job) -> Product:
+    """The runs of a simulation and the steps that it keeps."""
+    assert isinstance(job, Simulate)
+    return {"run": range(job.runs), "step": job.steps}
 
 
 def counts(experiment: SuccessRates | Worlds, network: str, patches: int, outcomes: np.ndarray) -> dict[str, float]:

@@ -4,7 +4,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import legend_above, panels
-from residual.shortcut_importance.rates import LOOKS, rates_table
+from residual.shortcut_importance.rates import DERIVED, LOOKS, rates_table
+
+__all__ = ["DERIVED", "plot", "table"]
 
 
 def table(counts: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Success rates with exact intervals, and the looks of the paper's networks."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,25 @@ def rates_table(counts: pd.DataFrame) -> pd.DataFrame:
     Columns: network, patches, runs, successes, trapped, undecided, rate, low, high, published (rate), published_runs,
     published_low, published_high.
     """
-    table = counts.assign(rate=counts["successes"] / counts["runs"])
-    table[["low", "high"]] = exact_interval(table["successes"], table["runs"])
-    runs = table.pop("published_runs")
-    table = table.assign(published=table.pop("published"), published_runs=runs)
-    table[["published_low", "published_high"]] = exact_interval((table["published"] * runs).round(), runs)
-    return table
+    columns = ["network", "patches", "runs", "successes", "trapped", "undecided", "rate", "low", "high"]
+    table = counts.assign(**DERIVED)
+    return table[[*columns, "published", "published_runs", "published_low", "published_high"]]
+
+
+def _end(side: int) -> Callable[[pd.DataFrame], "pd.Series[float]"]:
+    return lambda table: pd.Series(exact_interval(table["successes"], table["runs"])[:, side], table.index)
+
+
+def _published_end(side: int) -> Callable[[pd.DataFrame], "pd.Series[float]"]:
+    def end(table: pd.DataFrame) -> "pd.Series[float]":
+        runs = table["published_runs"]
+        return pd.Series(exact_interval((table["published"] * runs).round(), runs)[:, side], table.index)
+
+    return end
+
+
+RATE = {"rate": lambda table: table["successes"] / table["runs"]}
+DERIVED = RATE | {
+    "low": _end(0), "high": _end(1), "published_low": _published_end(0), "published_high": _published_end(1)
+}  # fmt: skip
+"""Columns that follow from others, by name."""

@@ -7,7 +7,9 @@ from matplotlib.figure import Figure
 
 from resaudit.figures.possible import Share, as_share
 from resaudit.figures.style import panels, print_rows
-from residual.shortcut_importance.rates import LOOKS, exact_interval, rates_table
+from residual.shortcut_importance.rates import DERIVED, LOOKS, exact_interval, rates_table
+
+__all__ = ["DERIVED", "beside_the_paper", "plot", "table"]
 
 PLACES = (0.0, 0.37, 0.69, 1.0)
 """Shares of the width: the left end of k, then the right ends of the other columns."""

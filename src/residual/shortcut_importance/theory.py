@@ -27,6 +27,20 @@ def table(results: Mapping[Coordinates, Any]) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(dataclasses.asdict(checked)), runs], ignore_index=True)
 
 
+def _tolerances(table: pd.DataFrame) -> "pd.Series[float]":
+    """Of the Monte Carlo, the reduction and the closed forms; no size changes them."""
+    from residual.shortcut_importance.reduced.verification import REDUCTION_TOLERANCE, ROUNDINGS, STANDARD_ERRORS
+
+    limits = pd.Series(ROUNDINGS * float(np.finfo(float).eps), table.index)
+    limits[table["property"] == FOLLOWED] = np.nan
+    limits[table["property"].str.endswith("Monte Carlo")] = STANDARD_ERRORS
+    limits[table["property"].str.startswith("reduction")] = REDUCTION_TOLERANCE
+    return limits
+
+
+DERIVED = {"tolerance": _tolerances}
+
+
 def plot(table: pd.DataFrame) -> Figure:
     """a: the largest error of each statement. b: angle and projection in stage I. c: errors in stage II."""
     figure, (statements, first, second) = panels("abc", 2.6, width_ratios=[1.5, 1, 1])

@@ -4,7 +4,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import YELLOW, annotate, mark, panels, plain_ticks
+from residual.shortcut_importance.rates import RATE
 from residual.shortcut_importance.reduced.setting import WARM_UP
+
+DERIVED = RATE
 
 LABELS = {
     "squared_norm": r"$\|a^*\|^2/k$",
@@ -23,7 +26,7 @@ COMPATIBLE = 0.03
 
 def table(counts: pd.DataFrame) -> pd.DataFrame:
     """Columns: plane, network, patches, angle, value, runs, successes, trapped, undecided, published, rate."""
-    return counts.assign(rate=counts["successes"] / counts["runs"])
+    return counts.assign(**DERIVED)
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -1,5 +1,6 @@
 """Theorems 3 and 6: gradients at initialisation against depth."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,11 @@ from residual.stable_scaling.network.setting import layers_kept
 LAST, LARGEST, LAYERS = "last", "largest", "layers"
 
 
+def names_of(powers: Sequence[float]) -> list[str]:
+    """The names of a depth's networks."""
+    return [*map(power_name, powers), "plain"]
+
+
 def table(read: Any) -> pd.DataFrame:
     """Rows of part ``depth``, one a run, and of part ``layers``, geometric means over runs at the greatest depth.
 
@@ -20,7 +26,7 @@ def table(read: Any) -> pd.DataFrame:
     largest (of W_l over tau, l < L), gradient (of W_l over tau, of one layer); all relative to sqrt(loss * m/d).
     """
     results, powers = read
-    names = [*map(power_name, powers), "plain"]
+    names = names_of(powers)
     rows: list[dict[str, Any]] = []
     for where, (job, gradients) in results.items():
         deepest = max(network.depth for network in job.networks)

@@ -17,6 +17,8 @@ from residual.stable_scaling.network.setting import Propagated, layers_kept, pro
 BELOW, ABOVE = "below one half", "one half and above"
 SHOWN = (0.25, 0.3, 0.4, 0.5, 0.6, 1.0)
 """Powers whose norms along layers are drawn."""
+DIGITS_LEFT = 1e-6
+"""A difference of squared norms tells the smaller one to nine digits if it is at least this share."""
 EMPTY = {
     "power": -1.0, "layer": -1, "run": -1, "squared_norm": 0.0, "gained": 0.0, "growth": 0.0, "over_bound": 0.0,
     "runs": 0, "inside": 0, "promised": 0.0, "least": 0.0, "largest": 0.0,
@@ -43,7 +45,29 @@ def table(read: Any) -> pd.DataFrame:
     widest = curves["width"].eq(made.loc[made["part"] == "grid", "width"].max())
     deepest = curves["depth"].eq(made.loc[made["part"] == "grid", "depth"].max())
     made = made.drop(curves.index[~(widest & deepest)])
-    return made[["part", "inputs", "network", "width", "depth", *EMPTY]].reset_index(drop=True)
+    return (
+        made[["part", "inputs", "network", "width", "depth", *EMPTY]]
+        .reset_index(drop=True)
+        .assign(over_bound=_over_bound)
+    )
+
+
+def _over_bound(table: pd.DataFrame) -> "pd.Series[float]":
+    """The squared norm over L^(1 - 2a)/2 for a below 1/2, of a normalised branch over l/2; else 0."""
+    bounded = (table["part"] == "grid") & (table["power"] < 0.5)
+    powers = [depth ** (1 - 2 * power) / 2 for depth, power in zip(table["depth"], table["power"], strict=True)]
+    bound = pd.Series(powers, table.index).where(bounded, np.inf)
+    return table["squared_norm"] / bound.mask(table["part"] == "normalised", table["layer"] / 2)
+
+
+def _growth(table: pd.DataFrame) -> "pd.Series[float]":
+    """The logarithm of the ratio of squared norms, where their difference leaves enough digits of the first."""
+    start = table["squared_norm"] - table["gained"]
+    known = (table["part"] == "grid") & (start > DIGITS_LEFT * table["squared_norm"])
+    return pd.Series(np.log(table["squared_norm"] / start.where(known)), table.index)
+
+
+DERIVED = {"over_bound": _over_bound, "growth": _growth}
 
 
 def _rows(
@@ -65,15 +89,13 @@ def _rows(
             for run, (norm, first) in enumerate(zip(norms, start, strict=True)):
                 yield {
                     "network": branch, "layer": layer, "run": run, "squared_norm": norm, "gained": norm - first,
-                    "over_bound": norm / (layer / 2),
                 }  # fmt: skip
     else:
         shared = {"network": BELOW if power < 0.5 else ABOVE, "power": power}
-        bound = network.depth ** (1 - 2 * power) / 2
         for run, (norm, first) in enumerate(zip(squared[:, len(layers) - 1], start, strict=True)):
             yield shared | {
                 "layer": layers[-1], "run": run, "squared_norm": norm, "gained": norm - first,
-                "growth": np.log(norm / first), "over_bound": norm / bound if power < 0.5 else 0.0,
+                "growth": np.log(norm / first),
             }  # fmt: skip
         for layer, norms in zip(layers, squared.T, strict=False):
             yield shared | {"part": "layers", "layer": layer, "squared_norm": np.exp(np.log(norms).mean())}

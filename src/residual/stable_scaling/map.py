@@ -9,6 +9,7 @@ from resaudit.figures.style import RED, panels
 from resaudit.figures.sweeps import at_the_end, best_rates, fresh, sweep
 from residual.stable_scaling.experiments.training import power_of
 
+DERIVED = {"power": lambda table: table["network"].map(power_of).astype(float)}
 SHARP = 0.5
 """The power of the sharp scaling factor."""
 LARGEST = 9.0
@@ -20,7 +21,7 @@ DARK = 1.0
 def table(losses: pd.DataFrame) -> pd.DataFrame:
     """Columns: stage, network, power, depth, learning_rate, run, step, loss; at the last step."""
     ends = at_the_end(losses).drop(columns="target_loss")
-    ends.insert(2, "power", ends["network"].map(power_of).astype(float))
+    ends.insert(2, "power", DERIVED["power"](ends))
     return ends
 
 

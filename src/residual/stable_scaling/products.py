@@ -1,5 +1,6 @@
 """Theorem 1: spectral norms of products of layers at initialisation."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,25 @@ from matplotlib.figure import Figure
 
 from resaudit.figures.style import BLACK, ORANGE, annotate, legend_above, panels
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look, power_name
+
+BOUNDED = "norm over 1 + c, c = "
+
+
+def _bounds(table: pd.DataFrame) -> "pd.Series[float]":
+    """1 + c, or 0."""
+    bounded = table["property"].str.startswith(BOUNDED)
+    return (1 + table["property"].str.removeprefix(BOUNDED).where(bounded).astype(float)).fillna(0.0)
+
+
+DERIVED = {"bound": _bounds, "value": lambda table: table["norm"] / _bounds(table).replace(0.0, 1.0)}
+
+
+def properties_of(place: Mapping[str, Any]) -> tuple[str, str]:
+    """Names of the largest norm and of pairs for a job's coordinates; pairs of networks with a bound have no rows."""
+    if "bound" in place:
+        return f"{BOUNDED}{place['bound']:g}", ""
+    tau = power_name(place["power"])
+    return f"largest norm, tau = {tau}", f"norm of a pair, tau = {tau}"
 
 
 def table(results: Any) -> pd.DataFrame:
@@ -20,21 +40,18 @@ def table(results: Any) -> pd.DataFrame:
     deepest = max(network.depth for job, _ in results.values() for network in job.networks)
     for where, (job, products) in results.items():
         place = dict(where)
-        bound = 1 + place["bound"] if "bound" in place else 0.0
-        tau = "" if bound else power_name(place["power"])
-        name = f"norm over 1 + c, c = {place['bound']:g}" if bound else f"largest norm, tau = {tau}"
+        name, pair = properties_of(place)
         for i, network in enumerate(job.networks):
             shared = {"inputs": place["inputs"], "width": network.width, "depth": network.depth, "tau": network.tau}
-            shared |= {"first": -1, "last": -1, "run": -1, "bound": bound}
+            shared |= {"first": -1, "last": -1, "run": -1}
             for run, norm in enumerate(np.nanmax(products.norms[i], axis=1)):
-                rows.append(shared | {"property": name, "run": run, "norm": norm, "value": norm / (bound or 1.0)})
-            if network.depth == deepest and not bound:
-                pair = f"norm of a pair, tau = {tau}"
+                rows.append(shared | {"property": name, "run": run, "norm": norm})
+            if network.depth == deepest and pair:
                 for a, b, norm in zip(products.first[i], products.last[i], products.norms[i].max(axis=0), strict=True):
                     if a > 0:
-                        rows.append(shared | {"property": pair, "first": a, "last": b, "norm": norm, "value": norm})
+                        rows.append(shared | {"property": pair, "first": a, "last": b, "norm": norm})
     columns = ["property", "inputs", "width", "depth", "tau", "first", "last", "run", "norm", "value", "bound"]
-    return pd.DataFrame(rows)[columns]
+    return pd.DataFrame(rows).assign(**DERIVED)[columns]
 
 
 def plot(table: pd.DataFrame) -> Figure:

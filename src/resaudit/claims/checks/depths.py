@@ -16,6 +16,7 @@ from resaudit.claims.checks.rows import (
     by_values,
     epoch_at,
     logarithms,
+    not_near,
     of_network,
     rows_with,
     take,
@@ -56,6 +57,9 @@ class RatioAcrossDepths(Check, name="ratio_across_depths"):
             rows = rows[rows["depth"].isin(self.depths)] if self.depths else rows
             for share in shares if len(rows) else []:
                 epoch = None if share is None else epoch_at(rows, share)
+                if share is not None and epoch is None:
+                    measured.missing.append(f"{network}, {not_near(rows, share)}")
+                    continue
                 place = network if epoch is None else f"{network}, epoch {epoch}"
                 logs = _tied_logs(rows, epoch, self.column, network, least_runs, measured)
                 depths = sorted(logs)

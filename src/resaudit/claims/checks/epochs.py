@@ -15,6 +15,7 @@ from resaudit.claims.checks.rows import (
     by_run,
     diverged_in,
     epoch_at,
+    not_near,
     not_negative,
     of_network,
     rate_of,
@@ -49,6 +50,9 @@ class EarlyFall(Check, name="early_fall"):
         """Mean over runs of the fall from epoch 0, absolute or relative to the whole fall."""
         epoch = epoch_at(table, self.within)
         measured = _measured_fall(self, f"by epoch {epoch}")
+        if epoch is None or not (table["epoch"] == 0).any():
+            measured.missing.append(not_near(table, 0.0 if epoch else self.within))
+            return measured
         falls, counts = [], []
         for rows in _of_network(table, self.network, self.column):
             curves = _curves(rows, self.column)
@@ -198,6 +202,9 @@ class CurveRatio(Check, name="curve_ratio"):
         not_negative(take(table, *self.reads), "excess_loss")
         for share in self.epochs:
             epoch = epoch_at(table, share)
+            if epoch is None:
+                measured.missing.append(not_near(table, share))
+                continue
             for depth, of_depth in table.groupby("depth"):
                 where = f"depth {depth}, epoch {epoch}"
                 above, below = (

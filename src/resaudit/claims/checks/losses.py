@@ -16,7 +16,6 @@ from resaudit.claims.checks.rows import (
     bounds_of_difference,
     by_run,
     diverged_in,
-    epoch_at,
     logarithm,
     not_negative,
     of_network,
@@ -157,7 +156,7 @@ class AtTheEnd(Check, name="at_the_end"):
             f"median {what} of {self.network} over that of {self.other} at the last epoch", "ratio", logarithmic=True
         )
         take(table, "network", "run", "epoch", self.column)
-        last = epoch_at(table, 1.0)
+        last = int(table["epoch"].max())
         one, other = (
             [self._last(rate, last) for rate in at_tied_rates(of_network(table, name))]
             for name in (self.network, self.other)

@@ -169,11 +169,23 @@ def diverged_in(rows: "pd.DataFrame", *columns: str) -> Counted:
     return int(lost.sum()), len(lost)
 
 
-def epoch_at(table: "pd.DataFrame", share: float) -> int:
-    """The last recorded epoch that is not after a share of the training, or the first one."""
+def epoch_at(table: "pd.DataFrame", share: float) -> int | None:
+    """The last recorded epoch that is not after a share of the training; None if it is not near.
+
+    Recorded epochs are even, or even in their logarithm, so that steps grow: the place is at most as far behind the
+    epoch as that after the next one is long, and one for rounding. The start is near to no other place.
+    """
     epochs = np.sort(take(table, "epoch")["epoch"].unique())
-    before = epochs[epochs <= share * epochs[-1] + 1e-9]
-    return int(before[-1] if len(before) else epochs[0])
+    place = share * epochs[-1]
+    before, after = (epochs[chosen] for chosen in (epochs <= place + 1e-9, epochs > place + 1e-9))
+    step = np.diff(after)[:1].sum() + 1
+    near = len(before) and (place - before[-1] < 1e-6 or (before[-1] > 0 and place - before[-1] < step))
+    return int(before[-1]) if near else None
+
+
+def not_near(table: "pd.DataFrame", share: float) -> str:
+    """That no recorded epoch is near a share of the training, as a missing place."""
+    return f"epoch {share * table['epoch'].max():g}: no recorded epoch is near"
 
 
 def rows_with(table: "pd.DataFrame", values: Mapping[str, str]) -> "pd.DataFrame":

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from resaudit.figures.snapshots import snapshot_epochs
+from resaudit.figures.snapshots import recorded_epochs, snapshot_epochs
 from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, at, needed
+from resaudit.plan.experiment import Coordinates, Data, Product, at, needed, runs_of
 from resaudit.plan.fields import LARGEST_EPOCHS, Confirmation, Depth, Runs, blocks_from
 from residual.demystifying_resnet.experiments.initial_spectra import HessianMethod, Precision, hessians_job
 from residual.demystifying_resnet.experiments.networks import LinearNetworks
 from residual.demystifying_resnet.experiments.rate_sweep import FOLLOWED, PerNetwork, RateSweep
+from residual.demystifying_resnet.jobs.hessians import Hessians
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from residual.demystifying_resnet.experiments.results import TrainingResults
 
 NegativeEigenvalues = Literal["beyond_noise", "every", "sizeable"]
@@ -86,11 +89,16 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
                     jobs[at(part=part, first=first, **place)] = job
         return jobs
 
-    def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
-        """The fresh runs of each network: those of the screening have no Hessians."""
-        (depth,) = self.depths
-        screened = {name: self.runs_of(name, depth) for name in self.networks}
-        return {at(network=name): frozenset(range(n, n + self.confirm.runs)) for name, n in screened.items()}
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """The fresh runs of each network at the epochs that have Hessians: those of the screening have none."""
+        places, present = dict[Coordinates, list[Product]](), set(table["epoch"])
+        for where, job in jobs.items():
+            if isinstance(job, Hessians) and job.training:
+                rows = {"run": runs_of(job), "epoch": recorded_epochs(job.training.snapshot_epochs, present)}
+                places.setdefault(at(network=dict(where)["network"]), []).append(rows)
+        return places
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
         """Trajectories, spectra and best rates."""

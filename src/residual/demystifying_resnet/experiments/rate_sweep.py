@@ -1,6 +1,6 @@
 """Training at every learning rate."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
@@ -12,12 +12,14 @@ from resaudit.base.text import in_words
 from resaudit.data.whiten import Whiten
 from resaudit.figures.sweeps import CONFIRMATION, SCREENING
 from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, at, needed
+from resaudit.plan.experiment import Coordinates, Data, Product, at, needed
 from resaudit.plan.fields import Confirmation, Depth, Epochs, Key, Rates, Runs, SomeRates
 from residual.demystifying_resnet.experiments.networks import Networks, checked_name
 from residual.demystifying_resnet.jobs.train import Train
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from resaudit.figures.rates import BestRate
     from residual.demystifying_resnet.experiments.results import TrainingResults
 
@@ -113,6 +115,14 @@ class RateSweep(Networks, name="rate_sweep"):
             )
             for name, depth in self.places()
         }
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Both stages of each network and depth (:mod:`~residual.demystifying_resnet.experiments.sweep_rows`)."""
+        from residual.demystifying_resnet.experiments.sweep_rows import sweep_rows
+
+        return sweep_rows(self, FOLLOWED[self.rate], jobs, keys, table)
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
         """Trajectories and best rates."""

@@ -1,19 +1,23 @@
 """Theorems, or steps of their proofs, checked by construction."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.models import Model, different
 from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
+from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed
 from resaudit.plan.fields import Depths, Names, Runs
 from residual.demystifying_resnet.experiments.networks import checked_network
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, base_name, shortcut_depth_of
 from residual.demystifying_resnet.theory.cases import Cases
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGEST_UNITS = 1000
 """Residual units of a network, steps per column of X, or samples per class; 400 are the most used."""
@@ -97,6 +101,13 @@ class TheoremExperiment(Experiment):
             raise ValueError(f"has widths {widest}; allowed: at most {width} (whitening.components)")
 
 
+def _job(jobs: Mapping[Coordinates, Job]) -> tuple[Cases, list[str]]:
+    """The cases of a theorem's job, and its data by name."""
+    (job,) = jobs.values()
+    assert isinstance(job, Theorem)
+    return job.cases, ["random", job.data.data.dataset.name]
+
+
 class Sphere(TheoremExperiment):
     """Points on the unit sphere that keep a distance from each other.
 
@@ -124,6 +135,18 @@ class Sphere(TheoremExperiment):
 class Theorem1(Sphere, name="theorem_1"):
     """The construction of Theorem 1's proof."""
 
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Each width and number of samples, with every number of units, both kinds of data and every draw."""
+        cases, data = _job(jobs)
+        return {
+            at(width=width, samples=width * each): [
+                {"units": [width * each * steps for steps in cases.steps], "data": data, "draw": range(cases.draws)}
+            ]
+            for width, each in product(cases.widths, cases.samples_per_class)
+        }
+
 
 class SpherePath(Sphere, name="sphere_path"):
     """One path of Theorem 1's construction."""
@@ -131,6 +154,17 @@ class SpherePath(Sphere, name="sphere_path"):
     widths: Annotated[list[Annotated[int, Field(ge=3, le=3)]], Field(min_length=1, max_length=1)]
     samples_per_class: One
     steps: One
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Both paths with every step, and the other columns of X."""
+        cases, _ = _job(jobs)
+        points, others = cases.steps[0] + 1, cases.widths[0] * cases.samples_per_class[0] - 1
+        return {
+            at(kind=kind): [{"step": range(count)}]
+            for kind, count in (("path", points), ("direct", points), ("obstacle", others))
+        }
 
 
 class Theorem2(TheoremExperiment, name="theorem_2"):
@@ -163,6 +197,29 @@ class Theorem2(TheoremExperiment, name="theorem_2"):
                 checked_network("2-shortcut", depth)
         return self
 
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Each network and size at zero, and the depths of condition numbers, with both kinds of data and every draw.
+
+        Condition numbers are also of all real data, whose number of samples the table has.
+        """
+        cases, data = _job(jobs)
+        linear = "identity/identity/identity"
+        of_depths = {(n, linear, depth // n) for n, depth in product((1, 2), cases.depths) if depth % n == 0}
+        of_depths = {each for each in of_depths if each[0] in cases.shortcut_depths}
+        at_zero = set(product(cases.shortcut_depths, map("/".join, cases.activations), cases.units))
+        sizes = [(width, width * each) for width, each in product(cases.widths, cases.samples_per_class)]
+        every: list[Product] = [{"data": data, "draw": range(cases.draws)}]
+        whole: list[Product] = [{"data": data[1:], "draw": [0]}]
+        others = {*table[["width", "samples"]].itertuples(index=False, name=None)} - {*sizes}
+        of_all: list[tuple[Any, Any]] = [*others][:1] or [("all", "all")]
+        return {
+            at(shortcut_depth=n, activations=activations, units=units, width=width, samples=samples): rows
+            for places, of_sizes, rows in ((at_zero | of_depths, sizes, every), (of_depths, of_all, whole))
+            for (n, activations, units), (width, samples) in product(sorted(places), of_sizes)
+        }
+
 
 class ZeroHessians(TheoremExperiment, name="zero_hessians"):
     """Hessians at zero of all data, entry by entry.
@@ -174,3 +231,11 @@ class ZeroHessians(TheoremExperiment, name="zero_hessians"):
 
     networks: Shortcuts
     units: Units
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Each network with each number of units; which entries are not zero the data decide."""
+        cases, _ = _job(jobs)
+        networks = product(cases.shortcut_depths, cases.units)
+        return {at(network=f"{n}-shortcut", units=units): [{}] for n, units in networks}

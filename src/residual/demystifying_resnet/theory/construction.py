@@ -6,6 +6,7 @@ at least rho/2 from all other columns.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from residual.demystifying_resnet.theory.samples import Samples, least_distance
 from residual.demystifying_resnet.theory.sphere import Way, great_circle, way_round
 
 EPS = float(np.finfo(np.float64).eps)
+AT_MOST_TOLERANCE = 16 * EPS
+"""Of a value relative to its bound."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,21 @@ def norm_bound(rho: float, samples: int, units: int) -> float:
     return float(np.sqrt(8 * samples * path_bound(rho, samples) / units) / rho)
 
 
+def moved_tolerance(width: Any, rho: Any, step: Any) -> Any:
+    """What rounding allows where a unit moves a column by a step (eq. 13); numbers or columns, as of the next two."""
+    return EPS * (width + 4) * 8 / rho**2 * step + 4 * EPS
+
+
+def norm_tolerance(width: Any) -> Any:
+    """What rounding allows of a norm, relatively."""
+    return EPS * (width + 8)
+
+
+def distance_tolerance(width: Any, rho: Any) -> Any:
+    """What rounding allows of a distance of rho/2."""
+    return EPS * (width + 16) / (rho / 2)
+
+
 def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
     """Lemma 1, Lemma 2 and Theorem 1 on the network of R = m ``steps`` units.
 
@@ -130,17 +148,18 @@ def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
     nearest = min(distances)
     longest, bound = max(way.length for way in paths), path_bound(rho, samples.count)
     product = EPS * (width + 4) * 8 / rho**2
+    moved = moved_tolerance(width, rho, longest_step)
     yield Finding("lemma 1, eq. 13: a unit moves its column and leaves the others", moved_wrongly, 0.0,
-                  moved_wrongly, product * longest_step + 4 * EPS)  # fmt: skip
+                  moved_wrongly, moved)  # fmt: skip
     yield Finding("lemma 1, eq. 14: both norms are sqrt(8d)/rho", norm, np.sqrt(8 * longest_step) / rho,
-                  norm_error, EPS * (width + 8))  # fmt: skip
+                  norm_error, norm_tolerance(width))  # fmt: skip
     yield Finding("lemma 2: every step keeps a distance of rho/2", nearest, rho / 2,
-                  max(0.0, rho / 2 - nearest), EPS * (width + 16) / (rho / 2))  # fmt: skip
+                  max(0.0, rho / 2 - nearest), distance_tolerance(width, rho))  # fmt: skip
     yield _at_most("lemma 2: the longest path is below its bound", longest, bound)
     yield _at_most("lemma 2, eq. 19: every step is shorter than d", longest_step, bound / steps)
 
     growths = [amplification(way.points(steps), rho) for way in paths]
-    along = max(growth.sum() * (product * longest_step + 4 * EPS) for growth in growths)
+    along = max(growth.sum() * moved for growth in growths)
     growth = float(max(growth.max() for growth in growths))
     # A unit that passes an obstacle at the least distance may move it by rounding.
     beside = product * sum(arc.length for way in paths for arc in way.detours) * growth
@@ -151,7 +170,7 @@ def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
     yield _at_most("theorem 1, eq. 6: every norm is below the bound", norm,
                    norm_bound(rho, samples.count, units))  # fmt: skip
     yield Finding("theorem 1, eq. 7: largest Frobenius norm by units", norm, np.nan, norm_error,
-                  EPS * (width + 8))  # fmt: skip
+                  norm_tolerance(width))  # fmt: skip
     yield Finding("largest norm of a bias by units", bias, np.nan, 0.0, EPS)
 
 
@@ -171,7 +190,7 @@ def amplification(points: np.ndarray, rho: float) -> np.ndarray:
 
 def _at_most(name: str, value: float, bound: float) -> Finding:
     """A value that must not exceed a bound; the error is the relative excess."""
-    return Finding(name, value, bound, max(0.0, value / bound - 1), 16 * EPS)
+    return Finding(name, value, bound, max(0.0, value / bound - 1), AT_MOST_TOLERANCE)
 
 
 def longest_detour(draws: Sequence[Samples], steps: int) -> SpherePath:

@@ -8,6 +8,7 @@ rule gives them where the indices chain, j_{l+1} = i_l:
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -122,5 +123,10 @@ def term_scale(network: Network, samples: Samples) -> float:
 
 
 def rounding(network: Network, samples: Samples) -> float:
-    """Bound on the rounding error of such a sum relative to :func:`term_scale`: eps (m + 4 n R d)."""
-    return EPS * (samples.count + 4 * network.depth * network.width)
+    """Bound on the rounding error of such a sum relative to :func:`term_scale`."""
+    return float(rounding_of(samples.count, network.depth, network.width))
+
+
+def rounding_of(samples: Any, layers: Any, width: Any) -> Any:
+    """That bound by the sizes m, n R and d, numbers or columns: eps (m + 4 n R d)."""
+    return EPS * (samples + 4 * layers * width)

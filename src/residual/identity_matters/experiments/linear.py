@@ -1,18 +1,23 @@
 """Linear residual networks: factors of a map, and the landscape of the loss."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.models import different
+from resaudit.figures.snapshots import recorded_epochs
 from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
+from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed
 from residual.identity_matters.jobs.descents import Descents
 from residual.identity_matters.jobs.dominance import Dominance
 from residual.identity_matters.jobs.factorize import Factorize
 from residual.identity_matters.linear.measured import Factorizations, Points, Runs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Family = Literal["gaussian", "ill-conditioned", "half-turns", "two-reflections", "positive", "negative", "mnist"]
 Target = Literal["positive definite", "positive determinant", "negative determinant"]
@@ -60,6 +65,28 @@ class Theorem21(Experiment, name="theorem_2_1"):
             tuple(self.searched_depths), self.iterations,
         )  # fmt: skip
         return {at(target=family): Factorize(needed(data), family, sizes, seed) for family in self.families}
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every map, property and method, at the depths that the map's gamma allows, which the table has."""
+        from residual.identity_matters.linear.factorization import least_depth
+        from residual.identity_matters.theorem21 import methods_of
+
+        maps = table.drop_duplicates(["target", "width", "draw"]).set_index(["target", "width", "draw"])["gamma"]
+        places: dict[Coordinates, Sequence[Product]] = {}
+        for where, job in jobs.items():
+            assert isinstance(job, Factorize)
+            sizes, family = job.sizes, str(dict(where)["target"])
+            of_data = family == "mnist"
+            for width, draw in [(job.data.components, 0)] if of_data else product(sizes.widths, range(sizes.draws)):
+                searched = sizes.searched_depths if draw == 0 and (of_data or width in sizes.searched_widths) else ()
+                least = least_depth(float(maps.get((family, width, draw), 0.0)))
+                depths = {least, *(depth for depth in (*sizes.depths, *searched) if depth >= least)}
+                for name, method, chosen in methods_of(family, depths, depths.intersection(searched)):
+                    place = at(property=name, target=family, method=method, width=width, draw=draw)
+                    places |= {place: [{"depth": chosen}]} if chosen else {}
+        return places
 
 
 class Theorem22(Experiment, name="theorem_2_2"):
@@ -134,6 +161,35 @@ class Theorem22(Experiment, name="theorem_2_2"):
             at(part="search"): Dominance(search, seed),
             **{at(part="descent", target=name): Descents(real, name, runs, seed) for name, runs in descents.items()},
         }
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every point and search, and every run; one that arrives or diverges has the first of the kept steps."""
+        from residual.identity_matters.theorem22 import rows_of_points, rows_of_run
+
+        places: dict[Coordinates, Sequence[Product]] = {}
+        of_points, of_runs = (
+            dict(iter(table.groupby(list(columns))))
+            for columns in (("width", "depth", "radius"), ("target", "depth", "start", "draw"))
+        )
+        for where, job in jobs.items():
+            if isinstance(job, Dominance):
+                points = job.points
+                for width, depth, radius in product(points.widths, points.depths, points.radii):
+                    here = of_points.get((width, depth, radius), table[:0])
+                    for name, target, draws in rows_of_points(dict(where)["part"], points.draws, here):
+                        place = at(property=name, target=target, width=width, depth=depth, radius=radius)
+                        places[place] = [{"draw": draws}]
+            if isinstance(job, Descents):
+                steps = recorded_epochs(job.runs.steps, set(table["epoch"]))
+                for depth, draw in product(job.runs.depths, range(job.runs.draws)):
+                    for start in job.runs.starts_of(job.target, depth, draw):
+                        here = of_runs.get((job.target, depth, start, draw), table[:0])
+                        for name, epochs in rows_of_run(job.target, steps, here):
+                            place = at(property=name, target=job.target, depth=depth, start=start, draw=draw)
+                            places[place] = [{"epoch": epochs}]
+        return places
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The radius, and each job's result by coordinates."""

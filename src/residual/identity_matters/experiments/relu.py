@@ -1,15 +1,15 @@
 """Networks with ReLUs: finite-sample expressivity, and counts of parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.models import Model, different
 from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
+from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed
 from resaudit.plan.fields import Runs
 from residual.identity_matters.jobs.count import Count
 from residual.identity_matters.jobs.lemma import Lemma
@@ -25,6 +25,9 @@ from residual.identity_matters.relu.measured import (
     LemmaSizes,
 )
 from residual.images.measured import Architecture
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGEST_WIDTH = 4096
 """Units of a layer; the paper's k is a logarithm."""
@@ -120,6 +123,23 @@ class Expressivity(Experiment, name="expressivity"):
                 for share in self.shares
             ),
         }
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every network, layer and size of the lemma; how many images are no duplicates the table has."""
+        from residual.identity_matters.theorem32 import planned_rows
+
+        places: dict[Coordinates, Sequence[Product]] = {}
+        for where, job in jobs.items():
+            if isinstance(job, Memorize):
+                for row in planned_rows(dict(where)["part"], job, max(1, int(table["samples"].max()))):
+                    places[tuple((key, row[key]) for key in keys)] = [{}]
+            if isinstance(job, Lemma):
+                for constant, width, margin in product(job.sizes.constants, job.sizes.widths, job.sizes.margins):
+                    place = at(part="lemma", constant=constant, width=width, share=margin)
+                    places[place] = [{"draw": range(job.sizes.draws)}]
+        return places
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """Each part's job with its result."""

@@ -28,8 +28,7 @@ def descended(target: str, runs: Runs, seed: int, real: Moments) -> Descended:
     """
     rows: list[tuple[float, ...]] = []
     for depth, draw in product(runs.depths, range(runs.draws)):
-        # From zero every draw on MNIST is the same.
-        starts = [c for c in runs.starts if c < depth and (c or draw == 0 or target != "mnist")]
+        starts = runs.starts_of(target, depth, draw)
         goal = map_of(target, runs, seed, draw, real)
         sigma = real.xx if target == "mnist" else np.eye(len(goal))
         stacks = np.empty((depth, len(starts), *goal.shape))
@@ -52,9 +51,8 @@ def _steps(
     """Each run that has not arrived at each kept step: its position, the step, sigma_min and what was measured."""
     depth, count, width, _ = stacks.shape
     objective = LinearObjective(Network(1, depth, width), torch.from_numpy(goal), torch.from_numpy(sigma), 0.0)
-    kept = np.unique(np.geomspace(1, runs.epochs + 1, runs.kept).round().astype(int)) - 1
     smallest, first, going = float(np.linalg.eigvalsh(sigma)[0]), np.zeros(count), np.arange(count)
-    for epoch, steps in zip(kept.tolist(), np.diff(kept, prepend=0).tolist(), strict=True):
+    for epoch, steps in zip(runs.steps, np.diff(runs.steps, prepend=0).tolist(), strict=True):
         if steps and len(going):
             begun = torch.from_numpy(stacks[:, going])
             stacks[:, going] = descend(objective, begun, torch.from_numpy(rates[going]), steps, (steps,)).snapshots[0]

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+import numpy as np
+
 from resaudit.jobs.fields import Float, Int, Text
 from resaudit.jobs.tolerance import CLOSE, ERROR, LIMIT, Tolerance
 
@@ -103,3 +105,13 @@ class Runs:
     rate: float  # learning rate of f/2 times its curvature at the start or the optimum
     epochs: int  # steps, unless a run arrives before
     kept: int  # number of steps that are measured
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps that are measured, evenly spaced on a logarithmic scale."""
+        steps: list[int] = (np.unique(np.geomspace(1, self.epochs + 1, self.kept).round().astype(int)) - 1).tolist()
+        return steps
+
+    def starts_of(self, target: str, depth: int, draw: int) -> list[float]:
+        """The starts of one draw; from zero every draw on MNIST is the same."""
+        return [c for c in self.starts if c < depth and (c or draw == 0 or target != "mnist")]

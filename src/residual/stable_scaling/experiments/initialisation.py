@@ -3,18 +3,28 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from resaudit.base.models import Model, different
 from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
+from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed
 from resaudit.plan.fields import Runs
 from residual.stable_scaling.jobs.backpropagate import Backpropagate
 from residual.stable_scaling.jobs.product_norms import ProductNorms
 from residual.stable_scaling.jobs.propagate import Propagate
-from residual.stable_scaling.network.setting import Network, Samples, product_scale, scaling_factor, stable_tau
+from residual.stable_scaling.network.setting import (
+    Network,
+    Samples,
+    layers_kept,
+    product_scale,
+    scaling_factor,
+    stable_tau,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Depth = Annotated[int, Field(ge=2, le=100_000)]
 """L; the layers before the last are residual."""
@@ -141,18 +151,35 @@ class Forward(Initialised, name="forward"):
             jobs[at(part="normalised", inputs=law)] = Propagate(networks=(network,), runs=normal.runs, **of_batch)
         return jobs
 
-    def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
-        """The places of the jobs, and the layers of the grid's networks; of Theorem 2 and of layers no single runs."""
-        places = super().expected(jobs, keys)
-        of_no_run = [at(part=part, inputs=law) for part in ("stable", "layers") for law in self.inputs]
-        return {**places, **dict.fromkeys(of_no_run, frozenset())}
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every run of every network; of Theorem 2 and of layers, in the widest and deepest of the grid, means."""
+        places: dict[Coordinates, Sequence[Product]] = {}
+        for where, job in jobs.items():
+            assert isinstance(job, Propagate)
+            for network, label in zip(job.networks, self._labels()[dict(where)["part"]], strict=True):
+                size, runs = {"width": network.width, "depth": network.depth}, range(job.runs)
+                layers = layers_kept(network.depth, job.kept)
+                place = at(**dict(where) | size, power=label.get("power", -1.0))
+                if "power" in label:
+                    places[place] = [{"layer": layers[-1:], "run": runs}]
+                    if size == {"width": max(self.widths), "depth": max(self.depths)}:
+                        along = at(**dict(where) | size | {"part": "layers"}, power=label["power"])
+                        places[along] = [{"layer": layers, "run": [-1]}]
+                else:
+                    of_runs = {"layer": layers, "run": runs} if "branch" in label else {"layer": [-1], "run": [-1]}
+                    places[place] = [of_runs]
+        return places
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The jobs with their results, and the c and power of each network by job."""
+        return super().read(jobs, results), self._labels()
+
+    def _labels(self) -> dict[str, list[dict[str, Any]]]:
         grid = [{"power": a} for _ in self.widths for a in self.powers for _ in self.depths]
         stable = [{"c": each.c} for each in self.stable for _ in each.depths]
-        labels = {"grid": grid, "stable": stable, "normalised": [{"branch": self.normalised.branch}]}
-        return super().read(jobs, results), labels
+        return {"grid": grid, "stable": stable, "normalised": [{"branch": self.normalised.branch}]}
 
 
 class LayerProducts(Initialised, name="product_norms"):
@@ -184,6 +211,24 @@ class LayerProducts(Initialised, name="product_norms"):
             for (law_of_tau, value), of_law in taus.items()
         }
 
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every run at every depth, and at the greatest one the pairs of layers that the table has."""
+        from residual.stable_scaling.products import properties_of
+
+        places: dict[Coordinates, Sequence[Product]] = {}
+        for where, job in jobs.items():
+            assert isinstance(job, ProductNorms)
+            largest, pair = properties_of(dict(where))
+            whole = {"run": range(job.runs), "first": [-1], "last": [-1]}
+            for network in job.networks:
+                places[at(property=largest, inputs=dict(where)["inputs"], depth=network.depth)] = [whole]
+            if pair:
+                deepest = max(network.depth for network in job.networks)
+                places[at(property=pair, inputs=dict(where)["inputs"], depth=deepest)] = [{"run": [-1]}]
+        return places
+
 
 class Backward(Initialised, name="backward"):
     """Norms of gradients against depth, of residual networks with tau = L^-a and of the plain feedforward network.
@@ -208,6 +253,23 @@ class Backward(Initialised, name="backward"):
             for law in self.inputs
             for width in self.widths
         }  # fmt: skip
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every run of every network, and at the greatest depth means at every kept layer."""
+        from residual.stable_scaling.backward import LAYERS, names_of
+
+        places: dict[Coordinates, Sequence[Product]] = {}
+        for where, job in jobs.items():
+            assert isinstance(job, Backpropagate)
+            deepest, names = max(self.depths), names_of(self.powers) * len(self.depths)
+            for network, name in zip(job.networks, names, strict=True):
+                place = dict(where) | {"network": name, "depth": network.depth}
+                places[at(part="depth", **place)] = [{"layer": [-1], "run": range(job.runs)}]
+                if network.depth == deepest:
+                    places[at(part=LAYERS, **place)] = [{"layer": layers_kept(deepest, job.kept), "run": [-1]}]
+        return places
 
     def taus(self, depth: int) -> list[float | None]:
         """The tau of every power, then None for the plain network."""

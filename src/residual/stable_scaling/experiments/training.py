@@ -1,6 +1,6 @@
 """Training at every depth and learning rate."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,10 +11,10 @@ from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.models import Model, different
 from resaudit.base.text import in_words
-from resaudit.figures.rates import BestRate
-from resaudit.figures.sweeps import CONFIRMATION, SCREENING, at_the_end, best_rates
+from resaudit.figures.rates import BestRate, rates_to_confirm
+from resaudit.figures.sweeps import CONFIRMATION, SCREENING, at_the_end, best_rates, whole_sweep
 from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
+from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed, runs_of
 from resaudit.plan.fields import LARGEST_DEPTH, Confirmation, Key, Runs, SomeRates
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 
@@ -102,6 +102,27 @@ class ScaledTraining(Experiment, name="scaled_training"):
                     block = replace(block, learning_rates=(), sweep=screening, window=self.window)
                 jobs[at(stage=CONFIRMATION, network=name, depth=depth, first=first)] = block
         return jobs
+
+    def expected(
+        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
+    ) -> Mapping[Coordinates, Sequence[Product]]:
+        """Every run of the screening at every rate, and the fresh runs at every rate or those that it leaves.
+
+        At the end of every window, or of the last alone.
+        """
+        windows, ends = range(self.window, self.steps + 1, self.window), at_the_end(table)
+        steps = windows[-1:] if len(ends) == len(table) else windows
+        places = dict[Coordinates, list[Product]]()
+        for where, job in jobs.items():
+            assert isinstance(job, TrainScaled)
+            place = tuple((key, value) for key, value in where if key != "first")
+            rates = {"learning_rate": job.learning_rates}
+            if job.sweep:
+                here = (ends["network"] == dict(where)["network"]) & (ends["depth"] == job.depth)
+                screened = whole_sweep(ends[here & (ends["stage"] == SCREENING)], "loss")
+                rates = {"learning_rate": rates_to_confirm(*screened)} if screened else {}
+            places.setdefault(place, []).append({**rates, "run": runs_of(job), "step": steps})
+        return places
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of losses.
