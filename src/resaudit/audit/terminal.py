@@ -8,12 +8,13 @@ from typing import Any
 
 from resaudit.audit.build import make_audit
 from resaudit.audit.changes import CONTROLS, change_counts, changes_of
-from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, standings_of
+from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, refuse_unjudged, standings_of
 from resaudit.audit.models import Audit, Robustness
 from resaudit.base.commands import resaudit_command
 from resaudit.base.errors import ResauditError, least_name, one_named
 from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import counted
+from resaudit.claims.records import UNJUDGED
 from resaudit.figures.tables import drawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
@@ -32,7 +33,7 @@ def run_audit(
 
     Raises:
         ResauditError: nothing has been drawn, a table is damaged, all tables asked for are of other settings, the
-            claim is unknown, or, with ``strict``, a claim is not supported.
+            claim is unknown, or, once all is printed, a claim cannot be judged or, with ``strict``, is not supported.
     """
     evidence = {
         f"{paper}/{key}": f"{paper}/{claim.evidence}"
@@ -52,6 +53,7 @@ def run_audit(
         command = f"{command_for(of_other_settings, overrides, as_words())} -R show"
         say(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for: {command}")
         say("a figure of another scale counts as it is with FIGURE.scale=SCALE")
+    refuse_unjudged({claim.id: claim.obstacle for claim in chosen})
     if strict:
         _refuse_unsupported(chosen)
 
@@ -74,7 +76,8 @@ def _chosen(plan: Plan, audit: Audit, claim_id: str | None) -> list[JudgedClaim]
 def _of_other_settings(plan: Plan, audit: Audit, figures: Collection[str]) -> list[str]:
     """Figures that were drawn with other settings than the plan's; raises ResauditError if no others were drawn."""
     layout = Layout(plan.config.paths)
-    not_drawn = [figure.id for paper in audit.papers for figure in paper.not_drawn if figure.id in figures]
+    absent = (figure for paper in audit.papers for figure in paper.not_drawn if figure.id in figures)
+    not_drawn = [figure.id for figure in absent if not figure.why.startswith(UNJUDGED)]
     others = [figure for figure in not_drawn if layout.figure(figure, "csv").is_file()]
     if others and not any(figure.id in figures for figure in audit.figures):
         drawn(make_plan(plan.config.with_every_figure()), others[0])  # raises what is wrong with it
