@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from resaudit.audit.build import make_audit
-from resaudit.audit.changes import CONTROLS, change_counts, changes_of
+from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
 from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, refuse_unjudged, standings_of
 from resaudit.audit.models import Audit, Robustness
 from resaudit.base.commands import resaudit_command
@@ -144,9 +144,12 @@ def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    matrices = {paper.id: paper.robustness for paper in audit.papers}
     for claim in claims:
-        if not any(check.points for check in claim.checks):
-            yield textwrap.fill(f"{least[claim.id]}: {claim.why}", WIDTH, subsequent_indent="    ")
+        measured = any(check.points for check in claim.checks)
+        said = opposed(claim, matrices[claim.paper]) if measured else claim.why
+        if said:
+            yield textwrap.fill(f"{least[claim.id]}: {said}", WIDTH, subsequent_indent="    ")
     yield counts_in_words(standings_of(claims))
     yield "--claim ID shows one claim in full; figures/audit.html shows all."
 
@@ -167,6 +170,9 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     yield f"{claim.id}: {claim.standing}"
     yield wrapped(f"the paper: {claim.statement} ({claim.where})")
     yield wrapped(f"verdict: {claim.why}")
+    matrix = next(paper.robustness for paper in audit.papers if paper.id == claim.paper)
+    if readings := opposed(claim, matrix):
+        yield readings
     if claim.leans:
         yield wrapped(claim.leans)
     if claim.would_decide:
@@ -202,7 +208,6 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
         yield f"\nfigure {figure.name}: {figure.title}"
         yield f"explained: {resaudit_command('explain', figure.name, *as_words(), *overrides)}"
         yield from (wrapped(f"variant={name}: {variant.summary}") for name, variant in figure.variants.items())
-    matrix = next(paper.robustness for paper in audit.papers if paper.id == claim.paper)
     yield from map(wrapped, under_variants(claim, matrix))
     if claim.command:
         yield f"\nreproduce with: {command_for([claim.evidence], overrides, as_words())}"
