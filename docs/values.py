@@ -179,13 +179,9 @@ class Values:
             "opposite": opposite,
             "worst-theorem": max(worst.effect for worst in theorems if worst and worst.effect is not None),
             **standings_of(claims),
-            **by_excess(pd.read_csv(self.tables / "demystifying_resnet" / "fig05.csv"), self._optimum),
+            **by_excess(pd.read_csv(self.tables / "demystifying_resnet/fig05.csv"), self.of("mean fig07.optimal_loss")),
             **self._counts,
         }
-
-    @cached_property
-    def _optimum(self) -> float:
-        return self.of("mean fig07.optimal_loss")
 
     def _of_claim(self, name: str) -> float:
         audit = self.in_full if name.startswith("paper:") else self.reduced
@@ -196,7 +192,8 @@ class Values:
             (under,) = (each for each in claim.variants if each.id == variant)
             return float(getattr(under, field))
         _, check_name, place = [*path.split("/", 2), "", ""][:3]
-        check = next((each for each in claim.checks if each.name == check_name), claim.checks[0])
+        named = {each.name: each for each in claim.checks}
+        check = named[check_name] if check_name else claim.checks[0]
         if field in ("met", "runs_to_decide", "coverage"):
             return float(getattr(check, field))
         return len(check.points) if field == "of" else _of_point(check, place, field)
