@@ -1,6 +1,7 @@
-"""The numbers of docs/findings.md that stand in no figure: ``python -m benchmarks.findings``, after a laptop-scale run.
+"""What docs/findings.md calls measured by this: ``python -m benchmarks.findings``, after a laptop-scale run.
 
-Not a benchmark: what was looked at to find out why claims fail.
+Not a benchmark: trainings that were looked at to find out why claims fail. ``docs/values.py`` has the numbers that the
+committed tables give.
 """
 
 import sys
@@ -11,7 +12,6 @@ import pandas as pd
 import torch
 
 from resaudit.data.moments import Moments
-from resaudit.figures.by_loss import descending, interpolate
 from resaudit.figures.rates import BestRate
 from resaudit.figures.sweeps import best_rates
 from resaudit.plan.composition import load
@@ -36,9 +36,7 @@ def main() -> None:
     layout = Layout(plan.config.paths)
     (data,) = plan.jobs_of("whiten").values()
     moments = data.read(layout.results)
-    along = pd.read_csv(layout.figure("demystifying_resnet/fig05", "csv"))
     index_by_threshold(moments)
-    condition_by_excess(along, moments.optimal_loss)
     one_run_to_the_end(moments)
     many_runs(moments, best_rates(pd.read_csv(layout.figure("demystifying_resnet/fig07", "csv")), "excess_loss"))
 
@@ -53,24 +51,6 @@ def index_by_threshold(moments: Moments) -> None:
         largest = np.abs(eigenvalues).max()
         shares = [(eigenvalues < -share * largest).mean() for share in THRESHOLDS]
         print(f"{epoch:5}  " + "".join(f"{share:10.3f}" for share in shares))
-
-
-def condition_by_excess(along: pd.DataFrame, optimal_loss: float) -> None:
-    """Condition numbers at the same excess loss, and how the 10th percentile falls with the excess."""
-    along = along[
-        along["shown"] & np.isfinite(along["loss"]) & along["resolved"] & (along["loss"] > optimal_loss + 1e-12)
-    ]
-    excesses = np.array([0.1, 0.03, 0.01, 0.003, 0.001])
-    for network in ("2-shortcut", "orthogonal"):
-        # Fresh runs may have Hessians at the last epoch alone.
-        rows = along[along["network"] == network].groupby("run").filter(lambda run: len(run) > 1)
-        curves = [descending(run, "condition_number") for _, run in rows.groupby("run")]
-        values = np.array([interpolate(optimal_loss + excesses, *curve) for curve in curves])
-        late = rows[rows["epoch"] >= 30]
-        logs = np.log(late["loss"] - optimal_loss), np.log(late["lambda_p10"])
-        power, correlation = np.polyfit(*logs, 1)[0], np.corrcoef(*logs)[0, 1]
-        means = ", ".join(f"{x:g}: {v:.2g}" for x, v in zip(excesses, np.exp(np.log(values).mean(axis=0)), strict=True))
-        print(f"{network}: condition number by excess {means}; p10 ~ excess^{power:.2f}, correlation {correlation:.2f}")
 
 
 def one_run_to_the_end(moments: Moments) -> None:

@@ -1,9 +1,10 @@
-"""Write the verdicts in README.md and docs/verdicts.md anew: ``python docs/renew_verdicts.py [FIGURES …]``.
+"""Write the verdicts, and the numbers in prose, anew: ``python docs/renew_verdicts.py [FIGURES …]``.
 
 Those of scale laptop are the audit of the committed tables. Those of scale paper are recorded in RECORDED, since some
 tables of that scale are too large to commit; the claims that folders of figures drawn at that scale decide, and then
-the committed tables, are recorded anew. README has the counts, docs/verdicts.md all. ``tests/engine/test_readme.py``
-fails where they are stale.
+the committed tables, are recorded anew. README has the counts, docs/verdicts.md all. The numbers in README,
+docs/findings.md, docs/judging.md and the findings of ``claims.yaml`` are those of the values that stand beside them
+(``docs/values.py``). ``tests/engine/test_readme.py`` fails where they are stale.
 """
 
 import csv
@@ -16,11 +17,15 @@ from pathlib import Path
 from textwrap import wrap
 
 from resaudit.audit.build import make_audit
+from resaudit.audit.changes import opposed
 from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, counts_in_words, standing_of, standings_of
 from resaudit.audit.models import Audit, AuditedPaper
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.plan.words import judgement_sha256
+
+sys.path.insert(0, str(Path(__file__).parent))
+from values import FIXED, Marked, Values, marked, marked_in_yaml, shown
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 REFERENCE = CHECKOUT / "figures" / "reference"
@@ -145,17 +150,18 @@ def claims(reduced: Audit, in_full: dict[str, InFull]) -> Iterator[str]:
             if claim.verdict == "not run" and claim.id not in in_full:
                 reasons.setdefault(claim.why, []).append(f"`{claim.name}`")
             else:
-                yield from _item(_judged(claim, in_full))
+                yield from _item(_judged(claim, in_full, opposed(claim, paper.robustness)))
         for reason, names in reasons.items():
             yield from _item(f"**not run** {', '.join(names)}: {reason}")
 
 
-def _judged(claim: JudgedClaim, in_full: dict[str, InFull]) -> str:
-    """One claim; its id links to findings.md where that explains it."""
+def _judged(claim: JudgedClaim, in_full: dict[str, InFull], readings: str) -> str:
+    """One claim with its verdict under other readings; its id links to findings.md where that explains it."""
     link = f"[`{claim.name}`](findings.md#{claim.name})" if claim.finding else f"`{claim.name}`"
     met_in_full = in_full[claim.id].met if claim.id in in_full else ""
     verdicts = f"{_verdict(claim.standing, _met(claim))}; at scale paper "
     verdicts += _verdict(_standing_in_full(claim, in_full), met_in_full)
+    verdicts += f"; {readings}" if readings else ""
     return f"{verdicts}: {claim.statement.replace('*', chr(92) + '*')} {link}"
 
 
@@ -185,13 +191,64 @@ def section_of(name: str) -> str:
     return str(found)
 
 
+def prose() -> list[Path]:
+    """The files whose numbers have values: see :mod:`values`."""
+    named = [CHECKOUT / "README.md", CHECKOUT / "docs" / "findings.md", CHECKOUT / "docs" / "judging.md"]
+    return named + sorted((CHECKOUT / "config" / "paper").glob("*/claims.yaml"))
+
+
+def numerals_of(path: Path) -> list[Marked]:
+    """The numerals of a file, each with its value; those of the verdicts' section are written as a whole."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".yaml":
+        return list(marked_in_yaml(text))
+    return list(marked(_SECTION.sub(lambda section: "\n" * len(section[0]), text)))
+
+
+def renewed(path: Path, values: Values) -> str:
+    """A file with its numbers as the committed tables give them."""
+    text = path.read_text(encoding="utf-8")
+    for each in reversed([each for each in numerals_of(path) if each.value not in (None, *FIXED)]):
+        end = each.start + len(each.text)
+        try:
+            now = shown(values.of(str(each.value)), each.text, percent=text[end : end + 2] == " %")
+        except (LookupError, ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {each.text} has no value now: {each.value}") from error
+        text = text[: each.start] + now + text[end:]
+    return text
+
+
+def values_now() -> Values:
+    """The values, from the audits of both scales."""
+    reduced, in_full = audit_of(REFERENCE), recorded()
+    return Values(reduced, audit_of(IN_FULL, "scale=paper"), REFERENCE, _counts_in_full(reduced, in_full))
+
+
+def _counts_in_full(reduced: Audit, in_full: dict[str, InFull]) -> dict[str, float]:
+    """How many figures and claims were judged at scale paper, and with the verdict of the reduced scale."""
+    judged = [claim for claim in reduced.claims if claim.id in in_full]
+    standings = Counter(_standing_in_full(claim, in_full) for claim in judged)
+    on_cpu = [name for name, figure in load().figure.items() if not figure.protocol.needs_gpu]
+    reduced_only = {c.evidence for c in reduced.claims if c.verdict != "not run" and c.id not in in_full}
+    return {
+        "figures-without-a-gpu": len(on_cpu),
+        "figures-in-full": len(set(on_cpu) - reduced_only),
+        "judged-in-full": len(judged),
+        "same-in-full": sum(_standing_in_full(claim, in_full) == claim.standing for claim in judged),
+        **{f"{standing}-in-full": count for standing, count in standings.items()},
+    }
+
+
 def main() -> None:
-    """Renew both files, after recording what the given folders and the committed tables decide."""
+    """Renew verdicts and numbers, after recording what the given folders and the committed tables decide."""
     for folder in (*map(Path, sys.argv[1:]), IN_FULL):
         record(recorded() | judged_in_full(folder))
     for name, section in sections().items():
         text = (CHECKOUT / name).read_text(encoding="utf-8")
         (CHECKOUT / name).write_text(text.replace(section_of(name), section), encoding="utf-8")
+    values = values_now()
+    for path in prose():
+        path.write_text(renewed(path, values), encoding="utf-8")
 
 
 if __name__ == "__main__":

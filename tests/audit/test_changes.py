@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from resaudit.audit.changes import CONTROLS, change_counts, changes_of
+from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
 from resaudit.audit.terminal import under_variants
 from resaudit.plan import models
 from tests.audit import example
@@ -84,6 +84,27 @@ def test_page_and_terminal_count_the_same_and_say_what_another_seed_does(folder:
         assert re.search(rf"nder 3 .*: {re.escape(str(counted))}", text)
     assert [line.split(":")[0] for line in said if "seed does)" in line] == ["under first"]
     assert [control for control in CONTROLS for line in said if f"({control})" in line] == list(CONTROLS)
+
+
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        (claim(GOOD, GOOD, BAD, OPEN, BAD), ("2 of 3", "first", "third")),
+        (claim(BAD, OPEN, None, GOOD, BAD), ("1 of 2", "second")),
+        (claim(GOOD, GOOD, BAD, fitted="to it"), ("1 of 1", "first")),
+        (claim(GOOD, BAD, GOOD, OPEN, seed=BAD), ()),
+        (claim(OPEN, OPEN, GOOD, BAD), ()),
+    ],
+)
+def test_the_readings_with_the_opposite_verdict_stand_beside_it(
+    made: dict[str, Any], named: tuple[str, ...], folder: Path
+) -> None:
+    judged = example.judged(made)
+    said = opposed(judged, example.matrix(folder, stale=None))
+    assert bool(said) == bool(named)
+    assert all(text in said for text in named)
+    assert said in _page(folder, made, stale=None)
+    assert opposed(judged, example.matrix(folder, stale="old")) == opposed(judged, None) == ""
 
 
 def test_a_stale_matrix_counts_and_marks_nothing(folder: Path) -> None:

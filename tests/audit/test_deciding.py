@@ -2,18 +2,23 @@
 
 import re
 import shlex
+from collections import Counter
 
 import pytest
 from snakemake.cli import parse_config
 
-from resaudit.audit.deciding import would_decide
+from resaudit.audit.build import make_audit
+from resaudit.audit.deciding import by_more_runs, would_decide
 from resaudit.claims.checks.rates import FinalLossRatio
+from resaudit.claims.decision import MOST_RUNS
 from resaudit.claims.verdicts import judge
 from resaudit.cli.workflow import overrides_from
+from resaudit.figures.sweeps import SCREENING
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from tests.claims.made import claim, sweep
+from tests.conftest import CHECKOUT
 
 ON_CPU = "device=cpu"
 OPEN = sweep({"a": lambda *_: 0.1, "b": lambda *_: 1.0}, factor=3.0)
@@ -51,6 +56,49 @@ def test_more_runs_are_those_of_every_network_and_cost_what_they_add(figure: str
     assert not any(each.confirm for each in getattr(protocol, "per_network", []))
     added = sum(cost.seconds for key, cost in after.items() if key not in before) / 3600
     assert hours(words, "core-hours") == pytest.approx(added, rel=0.05)
+
+
+def runs_planned(overrides: list[str], figure: str) -> dict[tuple[object, ...], int]:
+    """How many measured runs there are of each kind: of equal jobs at equal places, but for their first run."""
+    counts: Counter[tuple[object, ...]] = Counter()
+    part = make_plan(load(overrides, only=[figure])).figures[figure]
+    for where, job in part.jobs.items():
+        runs = getattr(getattr(job, "ensemble", job), "runs", None)
+        screens = part.figure.protocol.is_confirmed and {"sweep", SCREENING} & {value for _, value in where}
+        if isinstance(runs, int) and not screens:
+            kind = (job.kind, *(pair for pair in where if pair[0] != "first"), getattr(job, "snapshot_epochs", ()))
+            counts[kind] += runs
+    return counts
+
+
+@pytest.mark.parametrize("rung", [None, 1])
+def test_the_deciding_command_of_every_claim_raises_the_number_of_runs_that_it_reads(rung: int | None) -> None:
+    """Each number of runs that a check of an empirical claim rests on in the committed tables."""
+    kept = [ON_CPU, f"paths.figures={CHECKOUT}/figures/reference"]
+    given = [ON_CPU, *([f"rung={rung}"] if rung else [])]
+    config, looked = load(given), set()
+    for judged in make_audit(make_plan(load(kept)), kept).claims:
+        if judged.kind != "empirical" or not judged.checks[0].points:
+            continue
+        figure = judged.evidence
+        for read in {max(point.n or 0 for point in check.points) for check in judged.checks if check.points}:
+            wanted = min(4 * read, MOST_RUNS)
+            command = by_more_runs(config, figure, read, wanted, given)[1]
+            # A drawn trajectory is exact.
+            if (figure, read) in looked or command is None or read == 1:
+                continue
+            looked.add((figure, read))
+            before, after = runs_planned(given, figure), runs_planned(overrides_of(command), figure)
+            least = min(runs for runs in before.values() if runs >= read)
+            assert all(after[kind] >= wanted for kind, runs in before.items() if runs == least), (judged.id, command)
+    assert {"demystifying_resnet/fig05", "demystifying_resnet/fig06"} <= {figure for figure, _ in looked}
+    assert len(looked) >= (8 if rung else 14)
+
+
+@pytest.mark.parametrize("figure", ["demystifying_resnet/fig05", "demystifying_resnet/fig06"])
+def test_more_runs_at_the_end_leave_those_along_the_training(figure: str) -> None:
+    protocol = load([ON_CPU], only=[figure]).figure[figure].protocol
+    assert protocol.with_runs(60, 565) == {"confirm.runs": 565}
 
 
 @pytest.mark.parametrize("figure", ["demystifying_resnet/fig07", "demystifying_resnet/fig08"])

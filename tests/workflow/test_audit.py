@@ -3,6 +3,7 @@
 Sees a verdict that is not of the table that was drawn, an exit code that a CI would misread, a stale page.
 """
 
+import csv
 import hashlib
 import json
 import re
@@ -10,6 +11,7 @@ import shlex
 import shutil
 from collections.abc import Callable
 from contextlib import chdir
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -150,42 +152,89 @@ def test_a_figure_that_was_not_drawn_is_not_run(copy: Path) -> None:
     assert mentions(run.stdout, f"{PAPER}/fig04 has")
 
 
-def edited(change: Callable[[str], str], with_digest: bool) -> Callable[[Path], None]:
-    """Change fig04's table, and, if so wished, its SHA-256 in the file beside it."""
+def edited(change: Callable[[str], str], with_digest: bool, figure: str = f"{PAPER}/fig04") -> Callable[[Path], None]:
+    """Change a table, and, if so wished, its SHA-256 in the file beside it."""
 
     def edit(folder: Path) -> None:
-        csv = folder / "figures" / PAPER / "fig04.csv"
-        csv.write_text(change(csv.read_text(encoding="utf-8")), encoding="utf-8")
+        table = folder / "figures" / f"{figure}.csv"
+        table.write_text(change(table.read_text(encoding="utf-8")), encoding="utf-8")
         if with_digest:
-            about = csv.with_suffix(".json")
+            about = table.with_suffix(".json")
             said = json.loads(about.read_text(encoding="utf-8"))
-            said["sha256"] = hashlib.sha256(csv.read_bytes()).hexdigest()
+            said["sha256"] = hashlib.sha256(table.read_bytes()).hexdigest()
             about.write_text(json.dumps(said), encoding="utf-8")
 
     return edit
 
 
-def without_number(text: str) -> str:
-    lines = text.splitlines()
-    cells = lines[2].split(",")
-    cells[lines[0].split(",").index("condition_number")] = ""
-    return "\n".join([*lines[:2], ",".join(cells), *lines[3:]]) + "\n"
+def with_cell(column: str, cell: str) -> Callable[[str], str]:
+    """Change a column's cell in line 3; of every column, where none is named."""
+
+    def change(text: str) -> str:
+        header, *rows = csv.reader(StringIO(text))
+        rows[1] = [cell if column in (name, "") else old for name, old in zip(header, rows[1], strict=True)]
+        changed = StringIO()
+        csv.writer(changed, lineterminator="\n").writerows([header, *rows])
+        return changed.getvalue()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "mentioned"),
+    [
+        (with_cell("condition_number", "-inf"), ("2-shortcut", "depth 2", "run 1", "negative")),
+        (with_cell("condition_number", "-1"), ("2-shortcut", "depth 2", "run 1", "negative")),
+        (with_cell("condition_number", "many"), ("2-shortcut", "depth 2", "run 1", "text")),
+        (with_cell("condition_number", ""), ("2-shortcut", "depth 2", "run 1", "line 3")),
+        (with_cell("resolved", "yes"), ("2-shortcut", "depth 2", "True, False")),
+        (with_cell("run", "nan"), ("run", "empty")),
+        (lambda text: text.replace("condition_number", "condition"), ("condition_number", "lambda_max")),
+        (lambda text: text + text.splitlines()[1] + "\n", ("fig04.csv", "network, depth")),
+    ],
+)
+def test_what_cannot_be_judged_takes_no_other_claim_with_it(
+    change: Callable[[str], str], mentioned: tuple[str, ...], smoked: Path, copy: Path
+) -> None:
+    # With two runs the claim's effects are measured.
+    settings = (*SMOKE, f"claims.{PAPER}.depth-invariant-condition.needs.runs=2")
+    before = json.loads((smoked / "figures/audit.json").read_text(encoding="utf-8"))["papers"]
+    edited(change, with_digest=True)(copy)
+    audit = reported(copy, *settings)
+    check_audit(audit)
+    claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
+    bad = {claim["id"]: claim for claim in claims if claim["obstacle"].startswith("cannot be judged")}
+    assert f"{PAPER}/depth-invariant-condition" in bad
+    for claim in bad.values():
+        assert (claim["evidence"], claim["verdict"]) == (f"{PAPER}/fig04", "inconclusive")
+        assert mentions(claim["why"], *mentioned)
+    judged = {claim["id"]: (claim["verdict"], claim["why"]) for claim in claims if claim["id"] not in bad}
+    as_before = {claim["id"]: (claim["verdict"], claim["why"]) for paper in before for claim in paper["claims"]}
+    assert len(judged) == len(as_before) - len(bad)
+    assert judged.items() <= as_before.items()
+    assert "cannot be judged" in (copy / "figures/audit.html").read_text(encoding="utf-8")
+    in_terminal = resaudit(copy, "audit", *settings)
+    assert_exits(in_terminal, "unjudged-claim", *bad)
+    assert len([line for line in in_terminal.stdout.splitlines() if "cannot be judged" in line]) == len(bad)
+
+
+@pytest.mark.parametrize("cell", ["-inf", "1e400", "many", "", "-1"])
+def test_a_fault_in_every_column_of_every_table_leaves_a_page(cell: str, copy: Path) -> None:
+    for table in copy.glob("figures/*/*.csv"):
+        edited(with_cell("", cell), with_digest=True, figure=f"{table.parent.name}/{table.stem}")(copy)
+    check_audit(reported(copy, *SMOKE))
 
 
 @pytest.mark.parametrize(
     ("tamper", "overrides", "mentioned"),
     [
         (edited(lambda text: text.replace("2-shortcut", "xavier"), False), SMOKE, ("fig04.csv", "SHA-256")),
-        (edited(lambda text: text.replace("condition_number", "condition"), True), SMOKE,
-         (f"{PAPER}/fig04", "condition_number", "lambda_max")),
-        (edited(without_number, True), SMOKE, (f"{PAPER}/fig04", "condition_number", "line 3")),
-        (edited(lambda text: text + text.splitlines()[1] + "\n", True), SMOKE, ("fig04.csv", "network, depth")),
         (lambda _: None, ("scale=laptop", SMOKE[1]), ("scale=smoke", "scale=laptop")),
         (lambda _: None, (*SMOKE, "seed=2"), ("seed=1", "seed=2")),
         (lambda folder: (folder / "figures" / PAPER / "fig04.json").unlink(), SMOKE, ("fig04.json",)),
         (lambda folder: (folder / "figures" / PAPER / "fig04.json").write_text("[]"), SMOKE, ("fig04.json",)),
     ],
-)  # fmt: skip
+)
 def test_bad_evidence_is_one_line(
     tamper: Callable[[Path], None], overrides: tuple[str, ...], mentioned: tuple[str, ...], copy: Path
 ) -> None:
@@ -197,6 +246,26 @@ def test_bad_evidence_is_one_line(
     assert mentions(str(error.value), *mentioned)
     # Nothing is half-written.
     assert (copy / "figures/audit.json").read_bytes() == before
+
+
+def test_a_run_ends_with_what_cannot_be_judged_and_only_a_finished_page_replaces_another(
+    smoked: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(smoked, tmp_path / "copy"))
+    edited(with_cell("condition_number", ""), with_digest=True)(folder)
+    # Where nothing else is to do too.
+    for run in (smoke(folder), smoke(folder)):
+        assert run.returncode == 1
+        last = next(line for line in reversed(run.stderr.splitlines()) if line.startswith("resaudit: error"))
+        assert mentions(last, "unjudged-claim", f"{PAPER}/depth-invariant-condition")
+    pages = [folder / "figures" / f"audit.{suffix}" for suffix in ("json", "html")]
+    finished = [page.read_bytes() for page in pages]
+    assert b"cannot be judged" in finished[0]
+    # A table whose digest is another's is refused; the page before stays, and nothing else does.
+    edited(lambda text: text + "\n", with_digest=False)(folder)
+    assert smoke(folder).returncode == 1
+    assert [page.read_bytes() for page in pages] == finished
+    assert not list((folder / "figures").glob(".*"))
 
 
 def test_the_audit_in_a_terminal_refuses_it_too(copy: Path) -> None:

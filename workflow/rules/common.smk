@@ -22,6 +22,7 @@ from resaudit.cli.workflow import (
     checkout_of,
     errors_in_one_line,
     figure_targets,
+    has_unjudged,
     make_readable,
     overrides_from,
     set_dates_in_the_future,

@@ -28,13 +28,15 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import refusals
 from resaudit.base.papers import outside_papers
-from resaudit.claims.records import Commit, NamedVariant
+from resaudit.claims.decision import Verdict
+from resaudit.claims.on_table import judgement_on
+from resaudit.claims.records import UNJUDGED, Commit, NamedVariant
 from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
-from resaudit.claims.verdicts import Judgement, judge
+from resaudit.claims.verdicts import Judgement
 from resaudit.claims.words import leaning, why
 from resaudit.figures.beside_papers import printed_values
 from resaudit.figures.formats import FORMATS
-from resaudit.figures.tables import Drawn, OtherSettings, drawn, errors_naming, refuse_undrawn
+from resaudit.figures.tables import Drawn, OtherSettings, UnplannedTable, drawn, refuse_undrawn
 from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement
@@ -53,6 +55,7 @@ def drawn_figures(
     """The figures of a paper that match the plan, by name, and for others the reason why they do not or are excluded.
 
     A chosen figure must have the plan's settings, unless others are not refused; another counts only if it has them.
+    Claims about a table whose content is not the plan's cannot be judged, which its reason says.
 
     Args:
         plan: the plan with the chosen figures.
@@ -71,9 +74,10 @@ def drawn_figures(
             try:
                 figure = drawn(every, name)
             except ResauditError as error:
-                if name in plan.figures and (refuse_others or not isinstance(error, OtherSettings)):
+                unjudged = isinstance(error, UnplannedTable)
+                if name in plan.figures and not unjudged and (refuse_others or not isinstance(error, OtherSettings)):
                     raise
-                reasons[name] = str(error)
+                reasons[name] = f"{UNJUDGED}: {error}" if unjudged else str(error)
             else:
                 figures |= {name: figure} if figure else {}
                 if figure:
@@ -89,10 +93,11 @@ def judgements_of(
     for name, claim in config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
         table = figures[figure].table if figure in figures else None
-        with errors_naming(f"claim {paper}/{name}, table of {figure}", figure):
-            judgement = judge(claim, table, config.scale_of(figure), config.dataset_of(figure), config.rung)
+        judgement = judgement_on(config, paper, name, table)
         if table is None and not claim.not_yet:
-            judgement = replace(judgement, obstacle=reasons.get(figure, f"{figure} has not been drawn"))
+            reason = reasons.get(figure, f"{figure} has not been drawn")
+            verdict = Verdict.inconclusive if reason.startswith(UNJUDGED) else judgement.verdict
+            judgement = replace(judgement, verdict=verdict, obstacle=reason)
         judgements[name] = judgement
     return judgements
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from resaudit.audit.claim_models import JudgedClaim, standing_of
+from resaudit.audit.models import Robustness
 from resaudit.claims.records import VariantRun
 from resaudit.plan.models import CONTROL, OTHER_SEED
 
@@ -94,6 +95,16 @@ def change_counts(claim: JudgedClaim) -> Counted:
         as_seed=sum(change.as_seed for change in changes.values()),
         untouched=sum(each.verdict is None and each.id in changes for each in claim.variants),
     )
+
+
+def opposed(claim: JudgedClaim, matrix: Robustness | None) -> str:
+    """Under which other readings a claim has the opposite verdict, in words; empty if under none, or none is known."""
+    opposite = {"supported": "contradicted", "contradicted": "supported"}.get(claim.verdict)
+    readings = {each.id: each.verdict for each in claim.variants if each.verdict and each.id not in CONTROLS}
+    against = [key.replace("-", " ") for key, verdict in readings.items() if verdict == opposite]
+    if matrix is None or matrix.stale is not None or not against:
+        return ""
+    return f"opposite under {len(against)} of {len(readings)} other readings ({', '.join(against)})"
 
 
 def variants_of(runs: Sequence[VariantRun], controls: bool = False) -> list[VariantRun]:

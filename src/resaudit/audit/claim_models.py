@@ -2,14 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from resaudit.base.errors import ResauditError
 from resaudit.base.models import Count, Id, PairId, Part
 from resaudit.base.text import effect_and_interval
-from resaudit.claims.records import Verdict, VerdictUnderVariant
+from resaudit.claims.records import UNJUDGED, Verdict, VerdictUnderVariant
 from resaudit.plan.claim import Limit, Statement
 
 FITTED = "fitted"
@@ -233,7 +234,8 @@ class JudgedClaim(Statement):
     why: str
     """The verdict in one sentence: effect, interval and n, or what is missing."""
     obstacle: str = ""
-    """Why the checks alone do not decide, such as missing runs; empty if they do, and in version 1."""
+    """Why the checks alone do not decide, such as missing runs or a fault of the table (``cannot be judged``); empty if
+    they do, and in version 1."""
     leans: str = ""
     """Which way an open claim leans, or what a run that is no evidence saw, in words; empty where it is decided or
     nothing was measured, and in version 1."""
@@ -302,6 +304,20 @@ def standings_of(claims: Iterable[JudgedClaim]) -> dict[str, int]:
     """How many claims count as what, in the order of :data:`STANDINGS`."""
     counts = Counter(claim.standing for claim in claims)
     return {standing: counts[standing] for standing in STANDINGS}
+
+
+def refuse_unjudged(obstacles: Mapping[str, str]) -> None:
+    """Raise ResauditError if a claim cannot be judged, by the obstacles of claims."""
+    unjudged = [claim for claim, obstacle in obstacles.items() if obstacle.startswith(UNJUDGED)]
+    if unjudged:
+        raise ResauditError(
+            "unjudged-claim",
+            "{count} of {total} claims cannot be judged: {claims}; resaudit audit --claim {first} says why",
+            count=len(unjudged),
+            total=len(obstacles),
+            claims=unjudged,
+            first=unjudged[0],
+        )
 
 
 def counts_in_words(*counts: dict[str, int]) -> str:

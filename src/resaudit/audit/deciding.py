@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from resaudit.base.errors import ResauditError
 from resaudit.claims.decision import ERRORS_OF_RUNGS, MOST_RUNS, Verdict
 from resaudit.claims.verdicts import Judgement
 from resaudit.plan.claim import Claim
 from resaudit.plan.composition import load
 from resaudit.plan.estimates import Estimates
-from resaudit.plan.experiment import Experiment
 from resaudit.plan.left_out import hours_in_words, time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import execution_of, make_plan
@@ -51,8 +51,9 @@ def would_decide(
             more = f" and {len(reasons) - 1} more" * (len(reasons) > 1)
             return f"More runs alone would not decide it, since an interval is open: {reasons[0]}{more}.", None
         return f"Too close to call: {MOST_RUNS} runs would not decide it, or it is not known.", None
-    most = max(number for number in needed if number is not None)
-    return _by_more_runs(config, figure, most, overrides, files)
+    wanted = max(number for number in needed if number is not None)
+    read = max(point.runs for result in is_open for point in result.points if result.runs_to_decide == wanted)
+    return by_more_runs(config, figure, read, wanted, overrides, files)
 
 
 def _to_run(
@@ -73,58 +74,33 @@ def _to_run(
     )
 
 
-def _by_more_runs(
-    config: Config, figure: str, runs: int, overrides: Sequence[str], files: Files | None
+def by_more_runs(
+    config: Config, figure: str, read: int, wanted: int, overrides: Sequence[str], files: Files | None = None
 ) -> tuple[str, str | None]:
-    """That many runs, with the core-hours that they add and the command, if a setting has them.
+    """``wanted`` runs where a claim reads ``read``: the core-hours that they add, and the command if there is one.
 
     On a ladder that was decided on beforehand the next look is the next rung's.
     """
-    protocol = config.figure[figure].protocol
-    setting, would = _setting(protocol), f"About {runs} runs would decide it"
-    if config.rung is not None and _is_confirmed(protocol):
+    protocol, would = config.figure[figure].protocol, f"About {wanted} runs would decide it"
+    if config.rung is not None and protocol.is_confirmed:
         if config.rung == len(ERRORS_OF_RUNGS):
             return f"{would}; this is the last rung.", None
         given = [each for each in overrides if not each.startswith("rung=")] + [f"rung={config.rung + 1}"]
-        then = load(given, files, only=[figure]).figure[figure].protocol
-        return f"{would}. The next rung, {_hours(config, figure, then)}:", command_for([figure], given)
-    if setting is None:
+        return f"{would}. The next rung, {_hours(config, figure, given, files)}:", command_for([figure], given)
+    settings = [f"protocol.{key}={runs}" for key, runs in protocol.with_runs(read, wanted).items()]
+    if not settings:
         return f"{would}.", None
-    command = command_for([figure], [*overrides, f"protocol.{setting}={runs}"])
-    return f"{would}, {_hours(config, figure, _with_runs(protocol, runs))}:", command
+    try:
+        hours = _hours(config, figure, [*overrides, *settings], files)
+    except ResauditError:
+        return f"{would}, which is more than the figure takes.", None
+    return f"{would}, {hours}:", command_for([figure], [*overrides, *settings])
 
 
-def _hours(config: Config, figure: str, protocol: Experiment) -> str:
-    """The core-hours that another protocol of a figure adds, in words."""
-    other = config.figure | {figure: config.figure[figure].model_copy(update={"protocol": protocol})}
-    before, after = (
-        make_plan(config.model_copy(update={"figures": [figure], "figure": each})).jobs
-        for each in (config.figure, other)
-    )
+def _hours(config: Config, figure: str, overrides: Sequence[str], files: Files | None) -> str:
+    """The core-hours that other overrides add to a figure, in words."""
+    before = make_plan(config.model_copy(update={"figures": [figure]})).jobs
+    after = make_plan(load(overrides, files, only=[figure]).model_copy(update={"figures": [figure]})).jobs
     estimates = Estimates.of(config)
     seconds = sum(estimates.cost(job).seconds for key, job in after.items() if key not in before)
     return f"{seconds / 3600:.2g} core-hours"
-
-
-def _is_confirmed(protocol: Experiment) -> bool:
-    """Whether a figure, or a network of it, has fresh runs, the number of which a rung raises."""
-    return any(getattr(each, "confirm", None) for each in (protocol, *getattr(protocol, "per_network", ())))
-
-
-def _setting(protocol: Experiment) -> str | None:
-    """The setting that has the number of runs whose effects are measured; None if it is not one for all networks."""
-    if getattr(protocol, "confirm", None) is not None:
-        return "confirm.runs"
-    if _is_confirmed(protocol):
-        return None
-    return "runs" if hasattr(protocol, "runs") else None
-
-
-def _with_runs(protocol: Experiment, runs: int) -> Experiment:
-    """As if the setting were given, which replaces those of single networks."""
-    confirm = getattr(protocol, "confirm", None)
-    key, value = ("runs", runs) if confirm is None else ("confirm", confirm.model_copy(update={"runs": runs}))
-    update: dict[str, object] = {key: value}
-    if hasattr(protocol, "per_network"):
-        update["per_network"] = [each.model_copy(update={key: None}) for each in protocol.per_network]
-    return protocol.model_copy(update=update)

@@ -44,8 +44,9 @@ class AuditJob(Job):
         from resaudit.plan.plan import make_plan
 
         figures, audit = Path(self.config.paths.figures), make_audit(make_plan(self.config), self.overrides)
-        write_json(figures / "audit.json", audit.as_json())
+        # The page first: it reads the drawings and may refuse one, and both files must be of one audit.
         write_page(audit, figures / "audit.html")
+        write_json(figures / "audit.json", audit.as_json())
         log(f"wrote {figures / 'audit.json'} and {figures / 'audit.html'}")
         return {}
 

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from resaudit.audit import forest, judged_again
-from resaudit.audit.changes import CONTROLS, Change, change_counts, changed_by, changes_of, variants_of
+from resaudit.audit.changes import CONTROLS, Change, change_counts, changed_by, changes_of, opposed, variants_of
 from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, standing_of
 from resaudit.audit.embedding import Download, Picture, download, picture
 from resaudit.audit.models import Audit, AuditedPaper, DrawnFigure, NotDrawn
@@ -198,7 +198,7 @@ def _environment() -> Environment:
     )
     for function in (
         text.value_in_words, text.moment, text.duration, text.megabytes, text.decimals, text.difference,
-        figure_label, change_counts, changes_of, variants_of, examined_in_words, standing_of,
+        figure_label, change_counts, changes_of, opposed, variants_of, examined_in_words, standing_of,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(

@@ -7,13 +7,14 @@ from itertools import groupby
 from typing import Any
 
 from resaudit.audit.build import make_audit
-from resaudit.audit.changes import CONTROLS, change_counts, changes_of
-from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, standings_of
+from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
+from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, refuse_unjudged, standings_of
 from resaudit.audit.models import Audit, Robustness
 from resaudit.base.commands import resaudit_command
 from resaudit.base.errors import ResauditError, least_name, one_named
 from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import counted
+from resaudit.claims.records import UNJUDGED
 from resaudit.figures.tables import drawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
@@ -32,7 +33,7 @@ def run_audit(
 
     Raises:
         ResauditError: nothing has been drawn, a table is damaged, all tables asked for are of other settings, the
-            claim is unknown, or, with ``strict``, a claim is not supported.
+            claim is unknown, or, once all is printed, a claim cannot be judged or, with ``strict``, is not supported.
     """
     evidence = {
         f"{paper}/{key}": f"{paper}/{claim.evidence}"
@@ -52,6 +53,7 @@ def run_audit(
         command = f"{command_for(of_other_settings, overrides, as_words())} -R show"
         say(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for: {command}")
         say("a figure of another scale counts as it is with FIGURE.scale=SCALE")
+    refuse_unjudged({claim.id: claim.obstacle for claim in chosen})
     if strict:
         _refuse_unsupported(chosen)
 
@@ -74,7 +76,8 @@ def _chosen(plan: Plan, audit: Audit, claim_id: str | None) -> list[JudgedClaim]
 def _of_other_settings(plan: Plan, audit: Audit, figures: Collection[str]) -> list[str]:
     """Figures that were drawn with other settings than the plan's; raises ResauditError if no others were drawn."""
     layout = Layout(plan.config.paths)
-    not_drawn = [figure.id for paper in audit.papers for figure in paper.not_drawn if figure.id in figures]
+    absent = (figure for paper in audit.papers for figure in paper.not_drawn if figure.id in figures)
+    not_drawn = [figure.id for figure in absent if not figure.why.startswith(UNJUDGED)]
     others = [figure for figure in not_drawn if layout.figure(figure, "csv").is_file()]
     if others and not any(figure.id in figures for figure in audit.figures):
         drawn(make_plan(plan.config.with_every_figure()), others[0])  # raises what is wrong with it
@@ -141,9 +144,12 @@ def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    matrices = {paper.id: paper.robustness for paper in audit.papers}
     for claim in claims:
-        if not any(check.points for check in claim.checks):
-            yield textwrap.fill(f"{least[claim.id]}: {claim.why}", WIDTH, subsequent_indent="    ")
+        measured = any(check.points for check in claim.checks)
+        said = opposed(claim, matrices[claim.paper]) if measured else claim.why
+        if said:
+            yield textwrap.fill(f"{least[claim.id]}: {said}", WIDTH, subsequent_indent="    ")
     yield counts_in_words(standings_of(claims))
     yield "--claim ID shows one claim in full; figures/audit.html shows all."
 
@@ -164,6 +170,9 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     yield f"{claim.id}: {claim.standing}"
     yield wrapped(f"the paper: {claim.statement} ({claim.where})")
     yield wrapped(f"verdict: {claim.why}")
+    matrix = next(paper.robustness for paper in audit.papers if paper.id == claim.paper)
+    if readings := opposed(claim, matrix):
+        yield readings
     if claim.leans:
         yield wrapped(claim.leans)
     if claim.would_decide:
@@ -199,7 +208,6 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
         yield f"\nfigure {figure.name}: {figure.title}"
         yield f"explained: {resaudit_command('explain', figure.name, *as_words(), *overrides)}"
         yield from (wrapped(f"variant={name}: {variant.summary}") for name, variant in figure.variants.items())
-    matrix = next(paper.robustness for paper in audit.papers if paper.id == claim.paper)
     yield from map(wrapped, under_variants(claim, matrix))
     if claim.command:
         yield f"\nreproduce with: {command_for([claim.evidence], overrides, as_words())}"

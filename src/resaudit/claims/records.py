@@ -7,6 +7,8 @@ from pydantic import Field
 from resaudit.base.models import Id, Part, Sha256
 
 Verdict = Literal["supported", "contradicted", "depends", "inconclusive", "not run"]
+UNJUDGED = "cannot be judged"
+"""How the obstacle of a claim begins whose table has a value that no check can take."""
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
 
 

@@ -11,14 +11,15 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import Closed, read_record
 from resaudit.claims.heatmap import plot
+from resaudit.claims.on_table import judgement_on
 from resaudit.claims.records import Commit, Drawings, VariantRun, VerdictUnderVariant
 from resaudit.claims.records import Verdict as VerdictWord
-from resaudit.claims.verdicts import Judgement, judge
+from resaudit.claims.verdicts import Judgement
 from resaudit.claims.words import why
 from resaudit.figures.drawing import save_drawing, write_csv
 from resaudit.figures.references import reference_file
 from resaudit.figures.style import apply_style
-from resaudit.figures.tables import drawn, errors_naming
+from resaudit.figures.tables import drawn
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import CONFIGURED, CONTROL, CONTROLS, Config
@@ -260,10 +261,7 @@ def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tab
         raise ResauditError(
             "missing-table", "{file} has not been drawn; run snakemake --cores all robustness", file=csv
         )
-    under = f" under variant={variant}" if variant else ""
-    with errors_naming(f"claim {paper}/{name}{under}, {csv}", figure):
-        scale, data = plan.config.scale_of(figure), plan.config.dataset_of(figure)
-        return judge(claim, evidence.table, scale, data, plan.config.rung)
+    return judgement_on(plan.config, paper, name, evidence.table)
 
 
 def depends(plans: Plans, variant: str | None, paper: str, name: str) -> bool:

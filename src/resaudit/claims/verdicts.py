@@ -211,14 +211,7 @@ def judge(
     """
     if table is None:
         lacking = f"there is no figure of it yet: {claim.not_yet}" if claim.not_yet else ""
-        meanings = {
-            name: (type(check).__doc__ or "").split("\n")[0].rstrip(".") for name, check in claim.checks.items()
-        }
-        untried = [
-            CheckResult(name, claim.checks[name], Verdict.not_run, Measured(meaning, ""), shared_level(1))
-            for name, meaning in meanings.items()
-        ]
-        return Judgement(Verdict.not_run, lacking or f"{claim.evidence} has not been drawn", untried)
+        return Judgement(Verdict.not_run, lacking or f"{claim.evidence} has not been drawn", untried(claim))
     if table.empty:
         raise ResauditError("empty-table", "the table has no rows")
     effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
@@ -230,6 +223,15 @@ def judge(
     if missing:
         return Judgement(Verdict.inconclusive, f"not enough evidence: {'; '.join(missing)}", results)
     return Judgement(verdict_of_all([result.verdict for result in results]), "", results)
+
+
+def untried(claim: Claim) -> list[CheckResult]:
+    """The checks of a claim, none of which has measured anything."""
+    meanings = {name: (type(check).__doc__ or "").split("\n")[0].rstrip(".") for name, check in claim.checks.items()}
+    return [
+        CheckResult(name, claim.checks[name], Verdict.not_run, Measured(meaning, ""), shared_level(1))
+        for name, meaning in meanings.items()
+    ]
 
 
 def _judged_check(claim: Claim, name: str, measured: Measured, own_level: float, level: float) -> CheckResult:

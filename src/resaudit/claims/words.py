@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from resaudit.base.text import effect_and_interval, number, span
 from resaudit.claims.decision import Turns, Verdict
@@ -21,7 +22,6 @@ _AMONG = {
     Verdict.depends: ("depends on the learning rate", "depend on the learning rate"),
     Verdict.inconclusive: ("is undecided", "are undecided"),
 }
-_SYMBOLS = {"at_most": "≤ {}", "at_least": "≥ {}", "within_factor": "within a factor of {}"}
 
 
 def threshold_in_words(check: Check) -> str:
@@ -105,24 +105,36 @@ def choices_in_words(point: Judged) -> str:
 
 
 def turns_in_words(turns: Turns) -> str:
-    """Where a verdict turns as its threshold moves.
+    """Where a verdict turns as its threshold moves, rounded to the safe side.
 
-    >>> turns_in_words(Turns("at_least", 12.0, 30.0))
-    'supported up to a threshold ≥ 12, contradicted beyond ≥ 30'
+    >>> turns_in_words(Turns("at_least", 12.345, 30.0))
+    'would hold up to 12.3, fails above 30'
+    >>> turns_in_words(Turns("at_most", 5.536, 2.515)), turns_in_words(Turns("within_factor", 3.0, 1.0))
+    ('would hold from 5.54 up, fails below 2.51', 'would hold from 3 up, fails at none')
     >>> turns_in_words(Turns("at_most", math.inf, 0.3))
-    'supported at no threshold, contradicted beyond ≤ 0.3'
+    'would hold at no threshold, fails below 0.3'
     >>> turns_in_words(Turns("at_most", math.inf, math.inf))
     'contradicted at every threshold'
     """
     if turns.everywhere:
         return f"{turns.everywhere} at every threshold"
-    supported, contradicted = turns.supported, turns.contradicted
-    symbol = _SYMBOLS[turns.key]
-    holds = f"up to a threshold {symbol.format(number(supported))}" if math.isfinite(supported) else "at no threshold"
-    fails = f"contradicted beyond {symbol.format(number(contradicted))}"
+    least = turns.key == "at_least"
+    weaker, stronger = (ROUND_FLOOR, ROUND_CEILING) if least else (ROUND_CEILING, ROUND_FLOOR)
+    supported, contradicted = _rounded(turns.supported, weaker), _rounded(turns.contradicted, stronger)
+    holds = f"up to {supported}" if least else f"from {supported} up"
     # No ratio lies outside every factor above 1.
-    never = not math.isfinite(contradicted) or (turns.key == "within_factor" and contradicted <= 1)
-    return f"supported {holds}, {'contradicted at none' if never else fails}"
+    never = not math.isfinite(turns.contradicted) or (turns.key == "within_factor" and turns.contradicted <= 1)
+    fails = f"{'above' if least else 'below'} {contradicted}"
+    return f"would hold {holds if math.isfinite(turns.supported) else 'at no threshold'}, fails " + (
+        "at none" if never else fails
+    )
+
+
+def _rounded(value: float, towards: str) -> str:
+    """Three digits in words; an infinite number is not rounded."""
+    if not math.isfinite(value):
+        return number(value)
+    return number(float(Context(prec=3, rounding=towards).create_decimal(repr(value))), 3)
 
 
 def is_ratio(result: CheckResult) -> bool:

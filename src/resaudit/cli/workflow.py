@@ -13,13 +13,14 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from resaudit.audit.claim_models import counts_in_words
+from resaudit.audit.claim_models import counts_in_words, refuse_unjudged
 from resaudit.audit.job import AuditJob
 from resaudit.base.errors import ResauditError, figures_named, least_name
 from resaudit.base.files import read_json
 from resaudit.base.papers import KEY, file_of_paper, module_of, papers, take_papers_path
 from resaudit.base.text import counted, in_minutes
 from resaudit.claims.job import robustness_job
+from resaudit.claims.records import UNJUDGED
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import draw_job
 from resaudit.jobs.duration import duration
@@ -357,11 +358,16 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
 
 
 def verdicts_in_words(audit: Path) -> Iterator[str]:
-    """The scale, the counts of verdicts and where the page is; then how many drawn figures do not count there."""
+    """The scale, the counts of verdicts and where the page is; then how many drawn figures do not count there.
+
+    Raises:
+        ResauditError: in the end, if a claim cannot be judged.
+    """
     made = read_json(audit)
     words = counts_in_words(*(paper["counts"] for paper in made["papers"]))
     yield f"claims: {words}, at scale {made['scale']}; open {audit.with_suffix('.html')}"
-    not_counted = [figure["id"] for paper in made["papers"] for figure in paper["not_drawn"]]
+    absent = (figure for paper in made["papers"] for figure in paper["not_drawn"])
+    not_counted = [figure["id"] for figure in absent if not figure["why"].startswith(UNJUDGED)]
     others = sum((audit.parent / f"{figure}.csv").is_file() for figure in not_counted)
     if others:
         yield (
@@ -369,6 +375,12 @@ def verdicts_in_words(audit: Path) -> Iterator[str]:
             "the command that drew them (drawings are only copied); figures of several scales on one page: add "
             "overrides=[FIGURE.scale=SCALE]"
         )
+    refuse_unjudged({claim["id"]: claim["obstacle"] for paper in made["papers"] for claim in paper["claims"]})
+
+
+def has_unjudged(audit: Path) -> bool:
+    """Whether a claim of the audit before could not be judged: it is made again, so that each run ends with that."""
+    return audit.is_file() and f'"obstacle": "{UNJUDGED}'.encode() in audit.read_bytes()
 
 
 @contextmanager

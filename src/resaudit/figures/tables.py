@@ -41,6 +41,10 @@ class OtherSettings(ResauditError):
     """A table is whole, but of other settings than asked for."""
 
 
+class UnplannedTable(ResauditError):
+    """A table is as it was drawn, but has what the plan cannot give."""
+
+
 def refuse_undrawn(plan: Plan) -> None:
     """Refuse a folder in which none of the plan's figures has been drawn."""
     layout = Layout(plan.config.paths)
@@ -63,7 +67,8 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
 
     Raises:
         OtherSettings: it is of other settings than the plan.
-        ResauditError: it is unreadable, was changed since it was drawn, or has other runs than the plan.
+        UnplannedTable: it has other runs than the plan.
+        ResauditError: it is unreadable, or was changed since it was drawn.
     """
     csv = csv or Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
@@ -71,7 +76,7 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
     found = unchanged(csv, name)
     _check_settings(csv, found.about, plan, name)
     if reason := unexpected(found.table, plan.figures[name]):
-        raise ResauditError(
+        raise UnplannedTable(
             "invalid-table",
             "{path} is not what the plan draws: {reason}; {remedy}",
             path=csv,

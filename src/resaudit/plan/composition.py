@@ -235,10 +235,14 @@ def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Overri
 
 
 def _climbed(section: Tree, times: int) -> Tree:
-    """A protocol, or its part for a network, with more fresh runs; a number of them that is none is refused later."""
+    """A protocol, or its part for a network, with more fresh runs; a number of them that is none is refused later.
+
+    Whatever number ``confirm`` has is one of runs.
+    """
     confirm, networks = section.get("confirm"), section.get("per_network")
-    if isinstance(confirm, dict) and isinstance(confirm.get("runs"), int):
-        section = section | {"confirm": confirm | {"runs": times * confirm["runs"]}}
+    if isinstance(confirm, dict):
+        more = {key: times * runs for key, runs in confirm.items() if isinstance(runs, int)}
+        section = section | {"confirm": confirm | more}
     if isinstance(networks, list):
         climbed = [_climbed(network, times) if isinstance(network, dict) else network for network in networks]
         section = section | {"per_network": climbed}

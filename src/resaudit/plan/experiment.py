@@ -154,6 +154,20 @@ class Experiment(Model):
         """
         return {}
 
+    def with_runs(self, read: int, wanted: int) -> dict[str, int]:
+        """The settings by which effects that rest on ``read`` runs here rest on ``wanted`` ones; empty if none does.
+
+        By default the number of fresh runs, else of runs; none where only some networks have fresh runs.
+        """
+        if getattr(self, "confirm", None) is not None:
+            return {"confirm.runs": wanted}
+        return {"runs": wanted} if hasattr(self, "runs") and not self.is_confirmed else {}
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the figure, or a network of it, has fresh runs, the number of which a rung raises."""
+        return any(getattr(each, "confirm", None) for each in (self, *getattr(self, "per_network", ())))
+
     def check_width(self, width: int) -> None:
         """Check settings that depend on the data.
 

@@ -54,9 +54,9 @@ class Confirmation(Model):
         return blocks_from(screened, self.runs)
 
 
-def blocks_from(first: int, runs: int) -> list[tuple[int, int]]:
+def blocks_from(first: int, runs: int, block: int = BLOCK) -> list[tuple[int, int]]:
     """The first run and the number of runs of each job, of so many runs from number ``first`` on."""
-    return [(first + start, min(BLOCK, runs - start)) for start in range(0, runs, BLOCK)]
+    return [(first + start, min(block, runs - start)) for start in range(0, runs, block)]
 
 
 class Grid(Model):

@@ -88,7 +88,7 @@ class Run(Model):
         scale: share of the protocol that is run, by figures without a scale of their own.
         figures: figures to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
         variant: id of another reading of the papers, or ``control`` or ``other-seed``.
-        rung: which of three looks at the claims this is, each with four times the fresh runs (``confirm.runs``) of the
+        rung: which of three looks at the claims this is, each with four times the fresh runs (``confirm``) of the
             one before and with its share of the error rate; None: the only look.
         paths: folders.
     """

@@ -191,7 +191,8 @@ def _common_losses(
     if (table["loss"] <= 0).any():
         raise ResauditError(
             "invalid-loss",
-            "column loss has {least:.3g}; a logarithmic axis needs losses above zero",
+            "column {column} has {least:.3g}; a logarithmic axis needs losses above zero",
+            column="loss",
             least=table["loss"].min(),
         )
     starts, ends = [], []

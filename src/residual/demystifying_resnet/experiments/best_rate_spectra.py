@@ -25,6 +25,10 @@ NegativeEigenvalues = Literal["beyond_noise", "every", "sizeable"]
 largest absolute eigenvalue."""
 
 
+ALONG_BLOCK = 10
+"""Fresh runs with Hessians along the training of one job: more of them recompute none."""
+
+
 class SpectraConfirmation(Confirmation):
     """Fresh runs with Hessians at the learning rates that the screening leaves.
 
@@ -36,12 +40,15 @@ class SpectraConfirmation(Confirmation):
     along: Runs
 
     def blocks(self, screened: int) -> list[tuple[int, int]]:
-        """The first run and the number of runs of each job; the first job has the runs with the whole training.
+        """The first run and the number of runs of each job; the first jobs have the runs with the whole training.
 
         >>> SpectraConfirmation(runs=70, along=10).blocks(10)
         [(10, 10), (20, 50), (70, 10)]
+        >>> SpectraConfirmation(runs=70, along=12).blocks(10)
+        [(10, 10), (20, 2), (22, 50), (72, 8)]
         """
-        return [(screened, self.along), *blocks_from(screened + self.along, self.runs - self.along)]
+        along = blocks_from(screened, self.along, ALONG_BLOCK)
+        return [*along, *blocks_from(screened + self.along, self.runs - self.along)]
 
     @model_validator(mode="after")
     def _along_are_some_of_them(self) -> Self:
@@ -81,13 +88,19 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
             place = {"network": name, "depth": depth}
             jobs[at(part="sweep", **place)] = sweep
             for first, runs in self.confirm.blocks(sweep.ensemble.runs):
-                along = first == sweep.ensemble.runs
+                along = first < sweep.ensemble.runs + self.confirm.along
                 epochs = snapshot_epochs(self.epochs, self.hessian_epochs) if along else (self.epochs,)
                 fresh = self.block(sweep, first, runs, epochs)
                 hessians = hessians_job(data, fresh.ensemble, self.hessian_precision, self.hessian_method, fresh)
                 for part, job in (("confirmation", fresh), ("hessians", hessians)):
                     jobs[at(part=part, first=first, **place)] = job
         return jobs
+
+    def with_runs(self, read: int, wanted: int) -> dict[str, int]:
+        """Effects on no more runs than have Hessians along the training rest on these."""
+        if read > self.confirm.along:
+            return {"confirm.runs": wanted}
+        return {"confirm.along": wanted, "confirm.runs": max(wanted, self.confirm.runs)}
 
     def expected(
         self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"

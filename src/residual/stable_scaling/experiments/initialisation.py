@@ -151,6 +151,12 @@ class Forward(Initialised, name="forward"):
             jobs[at(part="normalised", inputs=law)] = Propagate(networks=(network,), runs=normal.runs, **of_batch)
         return jobs
 
+    def with_runs(self, read: int, wanted: int) -> dict[str, int]:
+        """Each part has a number of runs of its own."""
+        numbers = {"runs": self.runs, "stable_runs": self.stable_runs, "normalised.runs": self.normalised.runs}
+        least = min(runs for runs in numbers.values() if runs >= read)
+        return {key: wanted for key, runs in numbers.items() if runs == least}
+
     def expected(
         self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
     ) -> Mapping[Coordinates, Sequence[Product]]:
