@@ -4,6 +4,7 @@ import re
 import shlex
 from collections import Counter
 
+import pandas as pd
 import pytest
 from snakemake.cli import parse_config
 
@@ -13,6 +14,7 @@ from resaudit.claims.checks.rates import FinalLossRatio
 from resaudit.claims.decision import MOST_RUNS
 from resaudit.claims.verdicts import judge
 from resaudit.cli.workflow import overrides_from
+from resaudit.figures.references import reference_file
 from resaudit.figures.sweeps import SCREENING
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.composition import load
@@ -156,3 +158,23 @@ def test_a_claim_that_was_not_run_names_where_evidence_begins_and_its_hours(
     # At that scale there is nothing to add.
     enough, command = would_decide(load([ON_CPU, f"scale={scale}"]), waiting, figure, judgement, [f"scale={scale}"])
     assert (f"scale={scale}" in command, "no evidence" in enough) == (True, False)  # type: ignore[operator]
+
+
+def test_runs_that_are_not_followed_are_asked_for() -> None:
+    config, figure = load([ON_CPU]), "demystifying_resnet/fig06"
+    asked = config.claims_of("demystifying_resnet")["index-always-smaller"]
+    judgement = judge(asked, pd.read_csv(reference_file(figure)), "laptop")
+    words, command = would_decide(config, asked, figure, judgement, [ON_CPU])
+    assert command
+    assert hours(words, "runs") == asked.needs.followed
+    protocol = load(overrides_of(command), only=[figure]).figure[figure].protocol
+    assert protocol.confirm.along == asked.needs.followed  # type: ignore[attr-defined]
+
+
+def test_overrides_of_the_chosen_figures_are_not_those_of_another() -> None:
+    overrides = [ON_CPU, "figures=[stable_scaling/backward]", "protocol.runs=10"]
+    config, figure = load(overrides), "demystifying_resnet/fig10"
+    other = config.claims_of("demystifying_resnet")["theorem-1-construction"]
+    _, command = would_decide(config, other, figure, judge(other, None, "smoke"), overrides)
+    assert command
+    load(overrides_of(command), only=[figure])

@@ -37,6 +37,9 @@ def would_decide(
     """
     if judgement.verdict is Verdict.not_run and not claim.not_yet:
         return _to_run(config, claim, figure, overrides, files)
+    seen = max((point.runs for result in judgement.checks for point in result.points), default=0)
+    if judgement.obstacle and 0 < seen < claim.needs.followed:
+        return by_more_runs(config, figure, seen, claim.needs.followed, overrides, files)
     if judgement.verdict is not Verdict.inconclusive or judgement.obstacle:
         return "", None
     is_open = [result for result in judgement.checks if result.verdict is Verdict.inconclusive]
@@ -64,8 +67,10 @@ def _to_run(
     if config.scale_of(figure) in claim.needs.scales:
         return f"{takes}. For a verdict:", command_for([figure], overrides)
     paper, _, short = figure.partition("/")
-    replaced = ("scale=", "device=", f"{short}.scale=", f"figure.{paper}.{short}.scale=")
-    kept = [override for override in overrides if not override.startswith(replaced)]
+    replaced = ["scale=", "device=", f"{short}.scale=", f"figure.{paper}.{short}.scale="]
+    if figure not in config.figures:
+        replaced.append("protocol.")  # of the figures that were chosen
+    kept = [override for override in overrides if not override.startswith(tuple(replaced))]
     hours = hours_in_words(load([*kept, f"scale={scale}"], files, only=[figure]))
     given = [*kept, f"scale={scale}", f"device={execution_of(config).device}"]
     return (

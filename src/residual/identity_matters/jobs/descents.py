@@ -10,6 +10,8 @@ from residual.identity_matters.linear.measured import Descended, Runs
 
 # Measured on the machine of benchmarks/RESULTS.md; a run ends early when it arrives.
 SECONDS_PER_STEP_OF_A_LAYER = 6e-6
+STEPS_TO_ARRIVE = 50_000
+"""Nearly all runs that can arrive have done so by then."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Descents(Job):
         """In proportion to runs, layers and steps; memory for the kept weights."""
         runs = self.runs
         starts = len(runs.starts) * runs.draws
-        seconds = SECONDS_PER_STEP_OF_A_LAYER * starts * sum(runs.depths) * runs.epochs
+        seconds = SECONDS_PER_STEP_OF_A_LAYER * starts * sum(runs.depths) * min(runs.epochs, STEPS_TO_ARRIVE)
         numbers = max(runs.depths) * starts * max(runs.width, 10) ** 2 * runs.kept
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 2 * 8e-6 * numbers)
 
