@@ -193,7 +193,8 @@ def test_a_table_without_the_runs_of_a_stage_is_not_the_plans(stage: str) -> Non
         for rate in job.learning_rates or (0.01,)
         for run in range(job.ensemble.runs)
     ]
-    table = pd.DataFrame(rows).drop(columns="first")
+    table = pd.DataFrame(rows).drop(columns="first").assign(optimal_loss=0.0, initial_loss=2.0)
+    table = table.assign(final_loss=table["excess_loss"])
     assert unexpected(table, part) is None
     lost = (table["network"] == FAR) & (table["depth"] == 4) & (table[STAGE] == stage)
     assert mentions(str(unexpected(table[~lost], part)), FAR, 4, stage)
