@@ -155,7 +155,7 @@ def at_tied_rates(rows: "pd.DataFrame") -> "list[pd.DataFrame]":
         return [rows]
     shown = rows[rows["shown"]]
     # Of a rate that is not tied a table has the end alone.
-    ends = rows["epoch"].max() if rows["epoch"].nunique() > 1 else np.inf
+    ends = rows["epoch"].max() if rows["epoch"].max() > rows["epoch"].min() else np.inf
     others = [rate for _, rate in rows[~rows["shown"]].groupby("learning_rate") if (rate["epoch"] < ends).any()]
     return [shown, *others]
 
