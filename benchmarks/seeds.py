@@ -13,8 +13,8 @@ for N in $(seq 2 11); do
   run "figures=[fig07]" "overrides=[fig07.protocol.depths=[4,96]]"
 done
 
-A claim that a table cannot decide, since it lacks what the claim needs, has a dash there. The last column counts the
-seeds that give the verdict most of them give.
+Rows are claims of which some seed gives another verdict; the others are counted. A dash: the table is not there or
+lacks what the claim needs. Under ``same``: how many seeds give the verdict that most give.
 """
 
 import sys
@@ -39,18 +39,22 @@ def verdict(claim: Claim, name: str, csv: Path) -> str:
 
 
 def main(folder: Path) -> None:
-    """Print a row a claim."""
+    """Print a row a claim that some seed turns, and count the others."""
     seeds = sorted((each for each in folder.iterdir() if each.name.isdigit()), key=lambda each: int(each.name))
     print(f"| claim | 1 | {' | '.join(each.name for each in seeds)} | same |\n|{'---|' * (len(seeds) + 3)}")
+    of_one_verdict = Counter[int]()
     for paper, claims in load([f"scale={SCALE}"]).claims.items():
         for id_, claim in claims.items():
             name = f"{paper}/{claim.evidence}"
-            tables = [reference_file(name), *(each / f"{name}.csv" for each in seeds)]
-            found = [verdict(claim, name, csv) for csv in tables]
+            found = [verdict(claim, name, csv) for csv in (reference_file(name), *(f / f"{name}.csv" for f in seeds))]
             known = Counter(each for each in found if each != "–")
-            if known.total() > 1:
+            if len(known) > 1:
                 same = f"{known.most_common(1)[0][1]} of {known.total()}"
                 print(f"| {id_} | {' | '.join(found)} | {same} |", flush=True)
+            elif known:
+                of_one_verdict[known.total()] += 1
+    for tried, count in sorted(of_one_verdict.items()):
+        print(f"\n{count} claims have one verdict at {tried} seeds.")
 
 
 if __name__ == "__main__":
