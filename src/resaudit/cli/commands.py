@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from resaudit.base.errors import Interrupted, ResauditError, figures_named, one_named
-from resaudit.base.papers import take_papers_path
+from resaudit.base.papers import failing_code, take_papers_path
 from resaudit.runtime.progress import flush_stderr, log, open_streams
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ def main() -> int:
     except Interrupted as stop:
         log(f"resaudit: interrupted: {stop}")
         return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
+    except SystemExit as error:  # by a paper's own code: nothing here exits
+        log(f"resaudit: error: {failing_code(error, None, 'ends the process').line}")
+        return 1
     except click.exceptions.Abort:
         log("resaudit: interrupted")
         return 130

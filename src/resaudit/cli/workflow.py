@@ -77,7 +77,7 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         command: the command line, of which Snakemake keeps only the last ``--config``.
 
     Raises:
-        ResauditError: a key has no value, a folder is read as a number, or ``--config`` is given twice.
+        ResauditError: a key has no value, a folder is read as a number or a list, or ``--config`` is given twice.
 
     >>> overrides_from({"scale": "paper", "figures": ["fig07"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig07]', 'seed=2', 'device=cpu']
@@ -96,7 +96,7 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
     if not isinstance(config.get(KEY, ""), str):
         raise ResauditError(
             "numeric-folder",
-            "--config {key} was read as the number {value}; write {key}=./FOLDER",
+            "--config {key} was read as {value}, not as text; write one folder, as {key}=./FOLDER",
             key=KEY,
             value=config[KEY],
         )
