@@ -130,6 +130,15 @@ def test_what_an_encoding_lacks_is_no_error(encoding: str) -> None:
     assert run.returncode == 0, run.stderr
 
 
+def test_a_user_id_may_have_no_name(fetching: list[str], tmp_path: Path) -> None:
+    """As in a container that runs under somebody's number."""
+    nameless = ("env", "-u", "USER", "-u", "LOGNAME", "unshare", "--user", "--map-user=54321", "--map-group=0")
+    if shutil.which("unshare") is None or run_command(*nameless, "true", cwd=tmp_path).returncode:
+        pytest.skip("user namespaces are not permitted here")
+    run = run_command(*nameless, *fetching, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
 def test_settings_of_matplotlib_that_are_no_text_are_named(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_bytes(b"# gr\xfcn\n")
     run = in_process("checks", cwd=tmp_path)

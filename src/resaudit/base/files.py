@@ -55,7 +55,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-MOST_FORCED = 20
+MOST_FORCED = 8
 """Results that a command names one by one; of more it names the kinds, whose other results are then made too."""
 
 

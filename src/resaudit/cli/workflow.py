@@ -163,7 +163,7 @@ class JobsOfRules:
         self.plan = self.plans.base
         self.files = Layout(self.plan.config.paths)
         raw = (file for fetch in self.plan.jobs_of("fetch").values() for file in fetch.written(self.files.results))
-        self.files.check_writable(fetches=not all(map(os.path.exists, raw)))
+        self.files.check_unused(fetches=not all(map(os.path.exists, raw)))
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         self._estimates = Estimates.of(self.plan.config, self.execution)
         check_modules(self.plan)
