@@ -342,7 +342,8 @@ def lose_an_ensemble(plan: Plan) -> None:
 
 
 def lose_all_results(plan: Plan) -> None:
-    shutil.rmtree(plan.config.paths.results)
+    for folder in Path(plan.config.paths.results).iterdir():
+        shutil.rmtree(folder)
 
 
 def lose_two_results(plan: Plan) -> None:
