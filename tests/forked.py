@@ -6,12 +6,15 @@ They are not forked from the test's process, whose threads (grimp's and torch's,
 import importlib
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Mapping
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
+from threading import Thread
 
 
 def forks() -> ForkServerContext:
@@ -33,16 +36,21 @@ def snakemake(
             target=_become, args=(command, cwd, os.environ | (environment or {}) | {"PATH": path}, outputs)
         )
         process.start()
-        process.join(timeout)
-        if process.exitcode is None:
-            process.kill()
-            raise TimeoutExpired(command, timeout)
+        try:
+            process.join(timeout)
+            if process.exitcode is None:
+                raise TimeoutExpired(command, timeout)
+        finally:
+            if process.pid and process.exitcode is None:  # also where a test is interrupted
+                os.killpg(process.pid, signal.SIGTERM)
         said, wrong = (output.read_text(encoding="utf-8") for output in outputs)
     return CompletedProcess(command, process.exitcode, said, wrong)
 
 
 def _become(command: tuple[str, ...], cwd: Path, environment: dict[str, str], outputs: tuple[Path, Path]) -> None:
-    """Run the command in this process, whose exit status it decides."""
+    """Run the command in this process, whose exit status it decides; with its jobs it ends when the tests do."""
+    os.setpgid(0, 0)
+    Thread(target=_end_with_tests, daemon=True).start()
     for descriptor, output in enumerate(outputs, start=1):
         os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT), descriptor)
     os.chdir(cwd)
@@ -51,6 +59,13 @@ def _become(command: tuple[str, ...], cwd: Path, environment: dict[str, str], ou
     _import_from(environment.get("PYTHONPATH"))
     sys.argv = list(command)
     importlib.import_module("snakemake.cli").main()
+
+
+def _end_with_tests() -> None:
+    tests = multiprocessing.parent_process()
+    assert tests is not None
+    wait([tests.sentinel])
+    os.killpg(os.getpid(), signal.SIGTERM)
 
 
 def _import_from(folders: str | None) -> None:

@@ -6,19 +6,24 @@ import hashlib
 import json
 import math
 import os
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
 
+from resaudit.audit.build import make_audit
 from resaudit.audit.claim_models import CheckFinding, Comparison
 from resaudit.audit.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
 from resaudit.audit.findings import finding
 from resaudit.audit.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
 from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns
 from resaudit.claims.verdicts import judge
+from resaudit.figures.references import reference_file
 from resaudit.plan.check import Check
+from resaudit.plan.composition import load
+from resaudit.plan.plan import make_plan
 from tests.audit.example import point, result, two_sided, unknown
 from tests.claims.made import claim
 from tests.refusals import refused
@@ -153,3 +158,15 @@ def test_an_end_that_one_run_cannot_have_is_null_not_a_number_that_json_lacks() 
 )
 def test_ticks_are_few_and_round(axis: Axis, labels: list[str]) -> None:
     assert [label for _, label in labelled_ticks(axis)] == labels
+
+
+def test_the_depth_of_an_edge_is_the_last_word_of_its_place(tmp_path: Path) -> None:
+    """Sees a network's name taken apart at its first space."""
+    name = "demystifying_resnet/fig04"
+    shutil.copytree(reference_file(name).parent, tmp_path / "demystifying_resnet")
+    record = tmp_path / f"{name}.json"
+    best = {"shown": 0.1, "tied": [0.1], "at_edge": True, "still_falling": False}
+    places = {"xavier 96": best, "c = 0.5, with tau 4": best}
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"best rates": places}))
+    audit = make_audit(make_plan(load([f"paths.figures={tmp_path}"])), (), only={name}, refuse_others=False)
+    assert audit.figures[0].at_edge == ["xavier at depth 96", "c = 0.5, with tau at depth 4"]

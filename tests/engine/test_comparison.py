@@ -382,6 +382,24 @@ def test_a_table_of_data_read_otherwise_is_refused_without_a_dataset_to_give(tmp
         drawn(plan, FIG04)
 
 
+def test_settings_that_differ_are_told_apart(tmp_path: Path) -> None:
+    """Sees "all" of a key that a table lacks, and two numbers that are rounded to the same words."""
+    plan, csv = drawn_in(tmp_path)
+    values = settings_of(plan.figures[FIG04].figure)
+    for key, stored, shown, asked in (
+        ("zero scale", {"zero scale": 0.010001}, "0.010001", "0.01"),
+        ("runs", {"runs": {"everywhere": 10, "at": [0.30001]}}, None, None),
+        ("xavier", {}, "none", "gaussian"),
+    ):
+        others = {name: value for name, value in values.items() if name != key}
+        change_record(csv, values=others | stored, scale=plan.config.scale.name)
+        with refused("other-settings", key=key) as caught:
+            drawn(plan, FIG04)
+        told = (caught.value.fields["shown"], caught.value.fields["asked"])
+        assert told[0] != told[1]
+        assert shown is None or told == (shown, asked)
+
+
 def test_an_interruption_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(**_: object) -> None:
         raise click.exceptions.Abort

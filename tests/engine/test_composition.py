@@ -487,6 +487,13 @@ def test_figures_are_found_by_short_and_full_name() -> None:
     assert list(load(["figures=[demystifying_resnet/fig07]"]).chosen_figures()) == ["demystifying_resnet/fig07"]
 
 
+def test_papers_named_alone_are_audited_alone_also_twice() -> None:
+    one, other = "stable_scaling", "shortcut_importance"
+    assert load([f"figures=[{one},{one}]"]).audited_papers() == [one]
+    assert set(load([f"figures=[{one},{other},{one}]"]).audited_papers()) == {one, other}
+    assert len(load([f"figures=[{one},fig07]"]).audited_papers()) > 2
+
+
 def test_a_short_name_that_several_papers_have_is_refused_everywhere() -> None:
     """Sees one of several figures taken, or all of them, without a word."""
     for given in (["figures=[fig06]"], ["figures=fig07,table1"], ["figures=[fig04]", "protocol.runs=3"]):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,10 @@ def test_a_calibration_writes_what_kinds_measure(tmp_path: Path, monkeypatch: py
     assert asked[0] == "cpu"
 
 
-@pytest.mark.parametrize("spoil", [lambda r: written(r, cpu={"train": -1}), lambda r: written(r, speed=1)])
+SPOILT = ({"cpu": {"train": -1}}, {"cpu": {"train": 1e308}}, {"cuda": {"train": 1e-308}}, {"speed": 1})
+
+
+@pytest.mark.parametrize("spoil", [partial(written, **spoilt) for spoilt in SPOILT])
 def test_a_damaged_calibration_is_refused(spoil: Callable[[Path], Path], tmp_path: Path) -> None:
     config = load(given(spoil(tmp_path)))
     with refused("unreadable-file"):

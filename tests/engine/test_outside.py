@@ -26,7 +26,7 @@ from resaudit.plan.composition import config_folder, load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan, plan_figure
 from resaudit.share.archive.contents import _outside as papers_in_crate
-from tests.conftest import CHECKOUT, forget_papers, run_planned
+from tests.conftest import CHECKOUT, forget_papers, in_process, run_planned
 from tests.refusals import refused
 
 CLAIMS = "config/paper/adam/claims.yaml"
@@ -200,6 +200,7 @@ def test_papers_path_is_taken_out_of_the_overrides(folder: Path) -> None:
         ("my-paper", "invalid-paper-name"),
         ("übung", "invalid-paper-name"),
         ("class", "invalid-paper-name"),
+        ("a" * 101, "invalid-paper-name"),
     ],
 )
 def test_names_that_shadow_or_cannot_be_imported_are_refused(name: str, code: str, tmp_path: Path) -> None:
@@ -244,6 +245,8 @@ def test_a_folder_that_is_no_folder_of_papers_is_refused(tmp_path: Path) -> None
         (CLAIMS, ", within_factor: 1.2", "", "invalid-value", ["at_least", "within_factor"]),
         (CLAIMS, "  where: section 3", "where: section 3", "invalid-configuration", ["claims.yaml"]),
         ("adam/jobs.py", "import numpy", "import numpi", "failing-code", ["ModuleNotFoundError", "line 5"]),
+        ("adam/jobs.py", "import numpy", "raise SystemExit(3)\nimport numpy", "failing-code", ["SystemExit", "line 5"]),
+        ("adam/experiments.py", "return {", "raise SystemExit; {", "failing-code", ["SystemExit", "adam/moments"]),
         ("adam/jobs.py", "    gradients: ", "    gradients ", "failing-code", ["syntax", "line "]),
         ("adam/experiments.py", "def jobs(", "def job(", "failing-code", ["TypeError", "line 9", "Streams", "jobs("]),
         ("adam/experiments.py", ", seed=seed)", ")", "failing-code", ["adam/moments", "'seed'"]),
@@ -262,6 +265,18 @@ def test_a_newcomers_slips_get_one_line_that_says_what_to_do(
         computing_kinds()
     assert [word for word in mentioned if word not in caught.value.line] == []
     assert code == "conflicting-kind" or file.rpartition("/")[2] in caught.value.line
+
+
+def test_a_job_whose_code_exits_is_one_line(folder: Path, bare: Path, tmp_path: Path) -> None:
+    """Sees a job that fails with an empty log, or is taken for one that succeeded."""
+    jobs = folder / "adam" / "jobs.py"
+    jobs.write_text(jobs.read_text("utf-8").replace("noise, found", "exit(0); noise, found"), encoding="utf-8")
+    job = next(iter(make_plan(composed(folder, bare)).jobs.values()))
+    write_job(job, Execution(), tmp_path / "results")
+    run = in_process("run", job.key, f"papers_path={folder}", cwd=tmp_path)
+    assert run.returncode == 1
+    assert "[failing-code]" in run.stderr.splitlines()[-1]
+    assert f"{jobs} " in run.stderr
 
 
 def test_of_a_figure_that_lists_no_columns_any_can_be_read(folder: Path, bare: Path) -> None:

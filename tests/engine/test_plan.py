@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
+from resaudit.audit.job import AuditJob
 from resaudit.claims.job import robustness_job
 from resaudit.data.dataset import FILES, Dataset
 from resaudit.data.fetch import Fetch
@@ -228,6 +229,25 @@ def test_what_a_variant_does_not_change_is_the_same_drawing() -> None:
     fig04, whole = (f"{paper}/{figure}" for figure in ("fig04", "shortcut_depths"))
     assert drawings["exactly-zero"][whole] == drawings[CONFIGURED][whole]
     assert drawings["exactly-zero"][fig04] not in (drawings[CONFIGURED][fig04], drawings[CONTROL][fig04])
+
+
+def ids_of_judging(*overrides: str) -> tuple[str, str]:
+    plans = Plans.composed(["figures=[demystifying_resnet/fig04]", *overrides])
+    matrix = robustness_job(plans, "demystifying_resnet", load(["scale=paper"]))
+    return matrix.id, AuditJob(plans.base.config, overrides).id
+
+
+def test_a_matrix_is_another_only_if_a_verdict_could_be_and_no_id_contains_device_or_folders() -> None:
+    """Sees every paper's matrix made again for another folder, or for a word of another paper's."""
+    ids = matrix, audit = ids_of_judging()
+    assert (
+        ids_of_judging("device=cpu", "kernel=torch", "checkpoint_seconds=7", "paths.figures=x", "paths.data=y") == ids
+    )
+    own, other = "claims.demystifying_resnet", "claims.stable_scaling.forward-stable"
+    words = ids_of_judging(f"{own}.plain-condition-explodes.finding=x", f"{other}.checks.inside.at_least=0.9")
+    assert words[0] == matrix
+    assert words[1] != audit
+    assert ids_of_judging(f"{own}.plain-condition-explodes.checks.grows.at_least=0.4")[0] != matrix
 
 
 def test_jobs_of_variants_are_found() -> None:

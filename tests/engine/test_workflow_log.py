@@ -74,8 +74,8 @@ def test_verdicts_of_all_papers_are_counted(tmp_path: Path) -> None:
     assert list(verdicts_in_words(audit))[1].startswith("2 ")
 
 
-@pytest.mark.parametrize("number", [202405, 1e5, True])
-def test_a_folder_of_papers_that_snakemake_reads_as_a_number_is_refused(number: object) -> None:
+@pytest.mark.parametrize("number", [202405, 1e5, True, ["a", "b"], {"a": 1}])
+def test_a_folder_of_papers_that_snakemake_reads_as_no_text_is_refused(number: object) -> None:
     with refused("numeric-folder", key="papers_path", value=number):
         overrides_from({"papers_path": number})
 

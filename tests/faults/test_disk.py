@@ -16,7 +16,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from residual.demystifying_resnet.jobs.train import Train
 from tests.conftest import of_kind, run_command
-from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, drawn, error_of, few, nothing_half_written
+from tests.faults.conftest import FEW_OVERRIDES, FIGURES, NOTHING, PAPER, drawn, error_of, few, nothing_half_written
 
 Mount = Callable[..., Path]
 OVERRIDES = ["scale=smoke", FIGURES, *FEW_OVERRIDES]
@@ -110,6 +110,17 @@ def test_a_read_only_folder_is_said_before_any_job(key: str, tmp_path: Path, tmp
     assert str(folder) in line
     assert "rule whiten" not in run.stdout + run.stderr
     assert {path.name for path in tmp_path.iterdir()} <= {key, ".snakemake"}
+
+
+@pytest.mark.parametrize("key", ["results", "figures"])
+def test_a_run_with_nothing_to_do_is_done_in_a_read_only_folder(key: str, copy: Path, tmpfs: Mount) -> None:
+    shutil.move(copy / key, copy / "moved")
+    folder = tmpfs(copy / key, "size=200m")
+    shutil.copytree(copy / "moved", folder, dirs_exist_ok=True, symlinks=True)
+    tmpfs(folder, "ro")
+    run = few(copy)
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert NOTHING in run.stdout + run.stderr
 
 
 @pytest.mark.slow

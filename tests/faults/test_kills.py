@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -36,12 +37,12 @@ KILLS_IN_A_FOLDER = 10
 Finish = Callable[[Path], Completed]
 
 
-def processes_of(group: int) -> dict[int, str]:
-    """The processes of a group that are alive, with their command lines."""
+def processes_of(group: int, group_of: Callable[[int], int] = os.getpgid) -> dict[int, str]:
+    """The processes of a group that are alive, with their command lines, empty once they have ended."""
     found = {}
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and os.getpgid(int(entry.name)) == group:
+            if entry.name.isdigit() and group_of(int(entry.name)) == group:
                 found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except (ProcessLookupError, FileNotFoundError):
             continue
@@ -169,3 +170,23 @@ def test_kills_of_a_laptop_run_lose_no_byte(mnist_config: Config, tmp_path: Path
 
     (tmp_path / "kills").mkdir()
     kills(command, finish, tmp_path / "kills", 6, longest / 2, seed=3)
+
+
+def test_terminated_tests_leave_no_snakemake_behind(tmp_path: Path) -> None:
+    """Sees fork servers' children that work on for a test that has ended."""
+    number = tmp_path / "number"
+    (tmp_path / "Snakefile").write_text("rule one:\n    shell: 'echo $$ > number; exec sleep 600'\n")
+    (tmp_path / "a_test.py").write_text(
+        "from pathlib import Path\nfrom tests import forked\n"
+        "if __name__ == '__main__':\n    forked.snakemake('--cores', '1', cwd=Path(__file__).parent)\n"
+    )
+    tests = started([sys.executable, str(tmp_path / "a_test.py")], CHECKOUT, {"PYTHONPATH": str(CHECKOUT)})
+    while not (number.is_file() and number.read_text()):
+        assert tests.poll() is None
+        time.sleep(0.1)
+    tests.terminate()
+    tests.wait()
+    until = time.monotonic() + 60
+    while any(processes_of(tests.pid, os.getsid).values()):
+        assert time.monotonic() < until
+        time.sleep(0.1)

@@ -14,7 +14,7 @@ import pytest
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT, run_command, snakemake_command
+from tests.conftest import CHECKOUT, in_process, run_command, snakemake_command
 from tests.refusals import assert_exits, refused
 
 REFERENCE = ("device=cpu", "paths.figures=figures/reference")
@@ -27,6 +27,7 @@ CLOSED = {
 }
 INHERITED = {what: (streams, dict[str, str]()) for what, streams in CLOSED.items()} | {
     "a notebook's backend": ("", {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}),
+    "settings of matplotlib that are no text": ("", {"MATPLOTLIBRC": sys.executable}),
     "a backend that needs a display": ("", {"MPLBACKEND": "TkAgg"}),
 }
 
@@ -127,6 +128,25 @@ def test_what_an_encoding_lacks_is_no_error(encoding: str) -> None:
     environment = {"PYTHONIOENCODING": encoding}
     run = run_command("bash", "-c", '"$@" > /dev/null', "run", *command, cwd=CHECKOUT, environment=environment)
     assert run.returncode == 0, run.stderr
+
+
+def test_a_user_id_may_have_no_name(fetching: list[str], tmp_path: Path) -> None:
+    """As in a container that runs under somebody's number."""
+    nameless = ("env", "-u", "USER", "-u", "LOGNAME", "unshare", "--user", "--map-user=54321", "--map-group=0")
+    if shutil.which("unshare") is None or run_command(*nameless, "true", cwd=tmp_path).returncode:
+        pytest.skip("user namespaces are not permitted here")
+    run = run_command(*nameless, *fetching, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
+def test_settings_of_matplotlib_that_are_no_text_are_named(tmp_path: Path) -> None:
+    (tmp_path / "matplotlibrc").write_bytes(b"# gr\xfcn\n")
+    run = in_process("checks", cwd=tmp_path)
+    assert run.returncode == 1
+    assert run.stderr.startswith("resaudit: error: matplotlibrc ")
+    assert "[unreadable-file]" in run.stderr
+    (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\n")
+    assert in_process("checks", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("stem", ["bias0.5", "Bias", "bias 5", "größe", ""])

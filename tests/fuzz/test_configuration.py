@@ -181,7 +181,7 @@ def overrides(draw: st.DrawFn, keys: dict[str, Any]) -> list[str]:
 
 def _checked(given: list[str], folder: Path) -> tuple[Config, Plan]:
     config = load(given, folder)
-    Layout(config.paths).check_writable()
+    Layout(config.paths).check_writable("data", "results", "figures")
     return config, make_plan(config.with_every_figure() if config.left_out else config)
 
 

@@ -392,7 +392,11 @@ def test_runs_without_the_whole_training_are_not_drawn(module: ModuleType) -> No
 
 
 def test_fig05_marks_the_noise_floor_where_it_hides_the_percentile() -> None:
-    axes = fig05.plot(along_training([True, True, False])).axes[0]
+    table = along_training([True, True, False])
+    diverges = table.assign(
+        run=1, loss=[4.5, 1e5, np.inf], excess_loss=[4.0, 1e5, np.inf], resolved=[True, False, False]
+    )
+    axes = fig05.plot(pd.concat([table, diverges])).axes[0]
     assert axes.collections[-1].get_offsets().tolist() == [[1.0, 1e-13]]
 
 

@@ -85,14 +85,14 @@ def test_theorem1_draws_the_norms_of_real_data_by_units() -> None:
 
 def test_theorem2_draws_resolved_condition_numbers_of_all_data_by_depth() -> None:
     rows = made(Finding("eq. 9", 1, 1, 0, 1), samples=10)
-    for n, units in ((1, 2), (1, 4), (2, 1)):
+    for n, units in ((1, 2), (1, 4), (10, 1)):
         for least, error in (("min", 2.0), ("(0.1)", 1e-9)):
             finding = Finding(theorem2.CONDITION.format(least), 10.0 * units, np.nan, error, 1.0)
             rows += made(finding, shortcut_depth=n, units=units, samples=60_000)
             rows += made(finding, shortcut_depth=n, units=units * 32, samples=10)
     axes = theorem2.plot(pd.DataFrame(dataclasses.asdict(as_columns(rows)))).axes[1]
     drawn = [(line.get_xdata().tolist(), line.get_ydata().tolist()) for line in axes.get_lines()]
-    assert drawn == [([], []), ([], []), ([2, 4], [20.0, 40.0]), ([2], [10.0])]
+    assert drawn == [([], []), ([], []), ([2, 4], [20.0, 40.0]), ([10], [10.0])]
 
 
 def test_fig10_says_how_near_every_point_is() -> None:

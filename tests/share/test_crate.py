@@ -341,6 +341,16 @@ def lose_an_ensemble(plan: Plan) -> None:
     shutil.rmtree(job.folder(Path(plan.config.paths.results)))
 
 
+def lose_all_results(plan: Plan) -> None:
+    for folder in Path(plan.config.paths.results).iterdir():
+        shutil.rmtree(folder)
+
+
+def lose_two_results(plan: Plan) -> None:
+    for job in sorted(of_kind(plan, Train).values(), key=lambda job: job.id)[:2]:
+        (job.folder(Path(plan.config.paths.results)) / next(iter(job.files))).unlink()
+
+
 def lose_provenance(plan: Plan) -> None:
     (job,) = of_kind(plan, Whiten).values()
     (job.folder(Path(plan.config.paths.results)) / "provenance.json").unlink()
@@ -364,6 +374,8 @@ def half_an_audit(plan: Plan) -> None:
         (lose_provenance, "missing-file", "provenance.json"),
         (damage_a_result, "changed-result", "trajectory.npz"),
         (lose_an_ensemble, "missing-file", "train/"),
+        (lose_all_results, "lost-results", " -R hessians train whiten)"),
+        (lose_two_results, "lost-results", " --force "),
         (change_a_table, "changed-figure", "fig07.csv"),
         (change_a_drawing, "changed-figure", "fig07.svg"),
         (half_an_audit, None, "audit.json"),

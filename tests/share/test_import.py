@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -265,7 +266,7 @@ def test_a_forged_array_with_all_digests_redone_is_refused_before_it_is_read(
     ran["sha256"]["spectra.npz"] = hashlib.sha256(bad).hexdigest()
     files = {f"{folder}/spectra.npz": bad, f"{folder}/provenance.json": json.dumps(ran).encode()}
     forgery = forged(archive, tmp_path / "bad.zip", files)
-    assert_refused(forgery, config, "unreadable-arrays")
+    assert_refused(forgery, config, "unreadable-arrays", path=f"{forgery}: {folder}/spectra.npz")
     imported(archive, config)
     (Path(config.paths.results) / a_job(archive) / "imported.json").write_text("{", encoding="utf-8")
     before = left(Path(config.paths.results))
@@ -277,8 +278,23 @@ def test_a_forged_array_with_all_digests_redone_is_refused_before_it_is_read(
 def test_a_run_of_another_seed_is_refused_with_its_overrides(archive: Path, tmp_path: Path) -> None:
     with refused("unplanned-results") as error:
         imported(archive, config_in(tmp_path, "seed=7"))
-    assert " ".join(OVERRIDES) in str(error.value.fields["remedy"])
+    assert shlex.join(OVERRIDES) in str(error.value.fields["remedy"])
     assert error.value.fields["papers"] == ""
+
+
+@pytest.mark.parametrize(
+    "overrides", [["seed=7"] * 100, ["seed=\x1b7"], ["seed=7\n"], 7, ["figures=[a, b]", "x=$HOME"]]
+)
+def test_overrides_that_are_long_or_odd_are_not_called_none(overrides: object, archive: Path, tmp_path: Path) -> None:
+    other = with_json(
+        archive, tmp_path / "odd.zip", {"figures/audit.json": lambda audit: audit.update(overrides=overrides)}
+    )
+    with refused("unplanned-results") as error:
+        imported(other, config_in(tmp_path, "seed=8"))
+    remedy = str(error.value.fields["remedy"])
+    assert "no overrides" not in remedy
+    assert ("figures/audit.json" in remedy) is ("$HOME" not in str(overrides))
+    assert "x=$HOME" not in remedy or "'figures=[a, b]' 'x=$HOME'" in remedy
 
 
 def another_paper(audit: Any) -> None:

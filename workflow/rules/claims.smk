@@ -9,7 +9,7 @@ def matrices(_wildcards):
     ``robustness`` no variant is computed for the page's sake.
     """
     shown = ("csv", "json", "svg")
-    if any("robustness" in str(target) for target in workflow.dag_settings.targets):
+    if any(Path(target).stem == "robustness" for target in workflow.dag_settings.targets):
         return [FILES.figure(f"{paper}/robustness", suffix) for paper in PAPERS for suffix in shown]
     return as_they_are(FILES.figure(f"{paper}/robustness", suffix) for paper in PLAN.config.claims for suffix in shown)
 

@@ -1,5 +1,6 @@
 # The configuration, composed and validated before any job starts, and functions shared by the rules.
 import gc
+import getpass
 import os
 import shlex
 import sys
@@ -11,6 +12,11 @@ gc.set_threshold(50_000)
 # A file random.py in the working directory is nobody's module: not in this process, nor in any that it starts.
 sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path.cwd()]
 os.environ["PYTHONSAFEPATH"] = "1"
+# Snakemake asks for the user's name, which a user id of a container may not have.
+try:
+    getpass.getuser()
+except (KeyError, OSError):
+    os.environ["USER"] = str(os.getuid())
 
 from snakemake.io import IOFile
 from snakemake.settings.enums import RerunTrigger
@@ -88,6 +94,7 @@ wildcard_constraints:
 
 onstart:
     with errors_in_one_line():
+        FILES.check_writable("results", "figures")
         hold_lock(RESULTS)
         remove_partial(RESULTS, FILES.figures, spared=(RECOMPUTED, STATEMENTS))
         set_dates_in_the_future(Path(file) for waiting in workflow.dag.needrun_jobs() for file in waiting.input)

@@ -281,7 +281,9 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> DrawnFigure:
         settings=about["settings"],
         deviations=about["differs from the protocol in"],
         at_edge=[
-            key.replace(" ", " at depth ") for key, best in about.get("best rates", {}).items() if best["at_edge"]
+            " at depth ".join(key.rsplit(" ", 1))
+            for key, best in about.get("best rates", {}).items()
+            if best["at_edge"]
         ],
         assumptions=[
             Assumed(

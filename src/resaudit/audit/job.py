@@ -1,6 +1,7 @@
 """Judging every claim: the audit as JSON and as a page."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from resaudit.base.papers import module_of, papers
 from resaudit.jobs.job import Job, Work
 from resaudit.plan.claim import modules_of_checks
-from resaudit.plan.models import Config
+from resaudit.plan.models import OF_THE_RUN, Config
 from resaudit.runtime.progress import log
 
 
@@ -24,12 +25,17 @@ class AuditJob(Job):
     kind = "audit"
 
     config: Config
-    overrides: tuple[str, ...]
+    overrides: tuple[str, ...] = field(metadata={"identity": False})  # config is what they give
 
     @property
     def stem(self) -> str:
         """One audit covers all papers."""
         return "audit"
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """The configuration, without device and folders."""
+        return {"config": {key: value for key, value in self.settings["config"].items() if key not in OF_THE_RUN}}
 
     @property
     def modules(self) -> tuple[str, ...]:

@@ -281,7 +281,7 @@ class Audit(Part):
     generated: Time
     """When the audit was made."""
     scale: str
-    """Scale of the run: smoke, laptop, gpu_hour or paper."""
+    """Scale of the run, as in config/scale."""
     scale_summary: str
     """What this scale means, in words."""
     provenance: Provenance

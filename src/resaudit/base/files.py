@@ -55,13 +55,20 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def again(folder: Path) -> str:
-    """What to do about a missing or damaged result, which may be expensive.
+MOST_FORCED = 8
+"""Results that a command names one by one; of more it names the kinds, whose other results are then made too."""
+
+
+def again(*folders: Path) -> str:
+    """What to do about missing or damaged results, which may be expensive.
 
     A plain run would not: Snakemake asks for no result behind a figure that is there.
     """
-    make = f"snakemake --cores all --force {shlex.quote(str(folder / 'provenance.json'))}"
-    return f"copy {folder} again, or make it again (with the run's --config: {make})"
+    results = [str(folder / "provenance.json") for folder in folders]
+    forced = ["--force", *results] if len(folders) <= MOST_FORCED else ["-R", *sorted({f.parent.name for f in folders})]
+    make = shlex.join(["snakemake", "--cores", "all", *forced])
+    what, them = (folders[0], "it") if len(folders) == 1 else (folders[0].parents[1], "them")
+    return f"copy {what} again, or make {them} again (with the run's --config: {make})"
 
 
 def read_json(path: Path) -> Any:

@@ -21,6 +21,8 @@ import resaudit
 from resaudit.base.errors import ResauditError
 
 KEY = "papers_path"
+LONGEST_NAME = 100
+"""Letters of a paper's or a figure's name; a job's id and folder have both."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +119,13 @@ def check_name(name: str, place: Place | None = None) -> None:
     Raises:
         ResauditError: it is no name of a package, or another module or paper has it.
     """
-    if not name.isidentifier() or not name.isascii() or iskeyword(name) or name != name.lower():
+    is_package = name.isidentifier() and name.isascii() and not iskeyword(name)
+    if not is_package or name != name.lower() or len(name) > LONGEST_NAME:
         raise ResauditError(
             "invalid-paper-name",
-            "a paper cannot be named {name!r}: write small letters a to z, digits and _, as a package",
+            "a paper cannot be named {name!r}: write up to {most} small letters a to z, digits and _, as a package",
             name=name,
+            most=LONGEST_NAME,
         )
     own = _of_checkout().get(name)
     taken = [str(own.source / "__init__.py")] if own else []
@@ -249,19 +253,20 @@ def import_own(paper: str, module: str) -> ModuleType | None:
         if error.name and f"{name}.".startswith(f"{error.name}."):
             return None
         raise failing_code(error, paper, "cannot be imported") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise failing_code(error, paper, "cannot be imported") from error
 
 
-def failing_code(error: Exception, paper: str, effect: str) -> ResauditError:
-    """An error of a paper's own code in one line, with file and line."""
+def failing_code(error: BaseException, paper: str | None, effect: str) -> ResauditError:
+    """An error of a paper's own code in one line, with file and line; None: of any paper's."""
     file: str | None
     if isinstance(error, SyntaxError):
         file, fault = error.filename, f"{error.msg} in line {error.lineno}"
     else:
         # The last line of the paper's own code; what it calls may fail far below.
         frames = traceback.extract_tb(error.__traceback__)
-        last = ([frame for frame in frames if paper in Path(frame.filename).parts] or frames)[-1]
+        own = {paper} if paper else papers().keys()
+        last = ([frame for frame in frames if own & {*Path(frame.filename).parts}] or frames)[-1]
         file, fault = last.filename, f"{type(error).__name__} in line {last.lineno}: {error}"
     return ResauditError("failing-code", "{path} {effect}: {fault}", path=file, effect=effect, fault=fault)
 

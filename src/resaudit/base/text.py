@@ -87,7 +87,7 @@ def counted(number: int, what: str) -> str:
 
 
 def in_words(value: Any) -> str:
-    """A setting in a few words, for people.
+    """A setting in a few words, for people; None sets no limit.
 
     >>> in_words([1, 2.5, True]), in_words(list(range(9))), in_words(None), in_words({"a": [1, 2], "b": 3})
     ('1, 2.5, yes', '0 … 8 (9 values)', 'all', 'a: 1, 2; b: 3')
@@ -105,6 +105,18 @@ def in_words(value: Any) -> str:
     if value is None:
         return "all"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def two_in_words(one: Any, other: Any) -> tuple[str, str]:
+    """Two different settings, exact where the words would be the same.
+
+    >>> two_in_words(100, None), two_in_words(0.0123, 0.01234), two_in_words([*range(9)], [*range(8), 9])
+    (('100', 'all'), ('0.0123', '0.01234'), ('0 … 8 (9 values)', '0 … 9 (9 values)'))
+    >>> two_in_words({"at": [1, 2.00001]}, {"at": [1, 2]})
+    ("{'at': [1, 2.00001]}", "{'at': [1, 2]}")
+    """
+    words = in_words(one), in_words(other)
+    return words if words[0] != words[1] else (str(one), str(other))
 
 
 def value_in_words(value: Any) -> str:

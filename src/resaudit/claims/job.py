@@ -1,6 +1,7 @@
 """Judging a paper's claims under every variant of its assumptions."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from resaudit.jobs.job import Job, Work
 from resaudit.plan.claim import modules_of_checks
 from resaudit.plan.models import CONFIGURED, CONTROLS, Config
 from resaudit.plan.plans import Plans, evidence_figures
-from resaudit.plan.words import deviations
+from resaudit.plan.words import deviations, judgement_sha256
 from resaudit.runtime.progress import log
 
 
@@ -40,10 +41,22 @@ class RobustnessJob(Job):
         """The paper."""
         return self.paper
 
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """The tables, what the paper's verdicts are computed from, and the variants; no other wording, no folder."""
+        of_paper, variants = self.config.claims_of(self.paper).items(), self.config.variants(self.paper).items()
+        claims = [name for name, claim in of_paper if f"{self.paper}/{claim.evidence}" in self.drawings[CONFIGURED]]
+        return {name: self.settings[name] for name in ("paper", "deviations", "drawings")} | {
+            "claims": {name: judgement_sha256(self.config, self.paper, name) for name in claims},
+            "rung": self.config.rung,
+            "scale": self.config.scale.name,
+            "variants": {name: variant.model_dump(mode="json") for name, variant in variants},
+        }
+
     @property
     def modules(self) -> tuple[str, ...]:
-        """Its own, and those of the checks."""
-        return (*super().modules, *modules_of_checks(self.config.claims))
+        """Its own, and those of the paper's checks."""
+        return (*super().modules, *modules_of_checks({self.paper: self.config.claims_of(self.paper)}))
 
     def reads(self, results: Path) -> list[Path]:
         """The tables, each with its record."""

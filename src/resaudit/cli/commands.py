@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from resaudit.base.errors import Interrupted, ResauditError, figures_named, one_named
-from resaudit.base.papers import take_papers_path
+from resaudit.base.errors import Interrupted, ResauditError, figures_named, one_named, reading
+from resaudit.base.papers import failing_code, take_papers_path
 from resaudit.runtime.progress import flush_stderr, log, open_streams
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Overrides = tuple[str, ...]
 Command = Callable[..., None]
+STYLE = str(Path(__file__).parents[1] / "figures" / "print.mplstyle")
 REQUEUE = 85
 """Exit status of a job that wrote a checkpoint on SIGTERM; a scheduler can requeue jobs with this status."""
 
@@ -37,7 +38,11 @@ def main() -> int:
     open_streams()
     os.environ["MPLBACKEND"] = "agg"  # drawings are files, also where a notebook's kernel started this
     os.environ["PYTHONSAFEPATH"] = "1"  # a file random.py in the working directory is no module of what this starts
+    os.environ["MATPLOTLIBRC"] = STYLE  # the user's own says nothing here, and may be no text
     try:
+        if (here := Path("matplotlibrc")).is_file():  # matplotlib takes it all the same
+            with reading(here, "write it in UTF-8, or move it"):
+                here.read_text(encoding="utf-8")
         cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
@@ -46,6 +51,9 @@ def main() -> int:
     except Interrupted as stop:
         log(f"resaudit: interrupted: {stop}")
         return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
+    except SystemExit as error:  # by a paper's own code: nothing here exits
+        log(f"resaudit: error: {failing_code(error, None, 'ends the process').line}")
+        return 1
     except click.exceptions.Abort:
         log("resaudit: interrupted")
         return 130

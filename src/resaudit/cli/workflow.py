@@ -77,7 +77,7 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         command: the command line, of which Snakemake keeps only the last ``--config``.
 
     Raises:
-        ResauditError: a key has no value, a folder is read as a number, or ``--config`` is given twice.
+        ResauditError: a key has no value, a folder is read as a number or a list, or ``--config`` is given twice.
 
     >>> overrides_from({"scale": "paper", "figures": ["fig07"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig07]', 'seed=2', 'device=cpu']
@@ -96,7 +96,7 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
     if not isinstance(config.get(KEY, ""), str):
         raise ResauditError(
             "numeric-folder",
-            "--config {key} was read as the number {value}; write {key}=./FOLDER",
+            "--config {key} was read as {value}, not as text; write one folder, as {key}=./FOLDER",
             key=KEY,
             value=config[KEY],
         )
@@ -163,7 +163,7 @@ class JobsOfRules:
         self.plan = self.plans.base
         self.files = Layout(self.plan.config.paths)
         raw = (file for fetch in self.plan.jobs_of("fetch").values() for file in fetch.written(self.files.results))
-        self.files.check_writable(fetches=not all(map(os.path.exists, raw)))
+        self.files.check_unused(fetches=not all(map(os.path.exists, raw)))
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         self._estimates = Estimates.of(self.plan.config, self.execution)
         check_modules(self.plan)

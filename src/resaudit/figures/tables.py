@@ -13,7 +13,7 @@ import pandas as pd
 from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import ResauditError, one_named
 from resaudit.base.papers import add_papers, as_words, checkout, folder_of, module_of
-from resaudit.base.text import in_words
+from resaudit.base.text import two_in_words
 from resaudit.figures.drawing import ODD_CONTENT, read_about, read_csv
 from resaudit.figures.expected import unexpected
 from resaudit.figures.references import reference_file
@@ -152,14 +152,15 @@ def _check_settings(csv: Path, about: dict[str, Any], plan: Plan, name: str) -> 
     _check_shared(csv, name, _shared(about["scale"], stored), _shared(figure.scale, values))
     for key, value in values.items():
         if stored.get(key) != value:
+            shown, asked = two_in_words(stored.get(key, "none"), value)
             raise OtherSettings(
                 "other-settings",
                 "{path} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or run "
                 "snakemake with those given now",
                 path=csv,
                 key=key,
-                shown=in_words(stored.get(key)),
-                asked=in_words(value),
+                shown=shown,
+                asked=asked,
             )
     if about["evidence"] != plan.figures[name].evidence:
         raise OtherSettings(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from resaudit.base.errors import ResauditError, figures_named
 from resaudit.base.models import validated
-from resaudit.base.papers import checkout, file_of_paper
+from resaudit.base.papers import LONGEST_NAME, checkout, file_of_paper
 from resaudit.data.dataset import Dataset
 from resaudit.plan.claim import Claim, read_claim
 from resaudit.plan.consistency import (
@@ -28,7 +28,6 @@ from resaudit.plan.overrides import OF_FIGURES, Override, of_figure, parsed, set
 from resaudit.plan.trees import Files, Tree, files_like, one_line_errors, resolved
 from resaudit.runtime.devices import settled
 
-LONGEST_NAME = 100
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
 NOT_FIGURES = ("paper", "claims")
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""

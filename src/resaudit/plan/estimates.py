@@ -20,7 +20,7 @@ from resaudit.runtime.machine import processor
 
 FILE = "calibration.json"
 """In the folder of results."""
-Slowness = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+Slowness = dict[str, Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]]
 """Measured seconds over estimated ones, by kind."""
 
 

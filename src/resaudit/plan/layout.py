@@ -19,13 +19,18 @@ class Layout:
         """A file of ``paper/figure``."""
         return self.figures / f"{name}.{suffix}"
 
-    def check_writable(self, fetches: bool = True) -> None:
-        """Check before any job that all folders exist or can be created.
+    def check_unused(self, fetches: bool = True) -> None:
+        """Check before any plan the folders that are empty or missing, and that of data if some are to be fetched.
 
-        Args:
-            fetches: whether raw data are to be written; else their folder may be read-only.
+        Others may be read-only, if the run has nothing to do.
         """
-        for key in (*(["data"] if fetches else []), "results", "figures"):
+        folders = {key: getattr(self, key) for key in ("results", "figures")}
+        unused = [key for key, folder in folders.items() if not (folder.is_dir() and any(folder.iterdir()))]
+        self.check_writable(*(["data"] if fetches else []), *unused)
+
+    def check_writable(self, *keys: str) -> None:
+        """Check before any job that folders are writable, or can be created."""
+        for key in keys:
             folder: Path = getattr(self, key)
             try:
                 nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())

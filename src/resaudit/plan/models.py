@@ -26,6 +26,10 @@ Kernel = Literal["auto", "fused", "torch"]
 """What computes networks with activations; ``auto``: the fused kernel on a CPU if possible, else torch."""
 
 
+OF_THE_RUN = {"device", "kernel", "checkpoint_seconds", "paths"}
+"""Settings on which no result, and so no id, depends."""
+
+
 class Scale(Model):
     """How much of the protocol is run.
 
@@ -148,7 +152,7 @@ class Config(Run):
     def audited_papers(self) -> list[str]:
         """The papers of the audit: those that ``figures`` names if it names papers alone, else all that have claims."""
         named = [paper for paper in self.claims if paper in self.figures]
-        return named if len(named) == len(self.figures) and named else list(self.claims)
+        return named if set(named) == set(self.figures) and named else list(self.claims)
 
     def claims_of(self, paper: str) -> dict[str, Claim]:
         """The claims of a paper by their ids, in the order of their file."""

@@ -93,7 +93,7 @@ def plan_figure(figure: Figure, data: str) -> FigurePlan:
         ) from None
     except ResauditError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise failing_code(error, figure.name.partition("/")[0], f"cannot list the jobs of {figure.name}") from error
     if not isinstance(jobs, dict):
         raise ResauditError(

@@ -25,7 +25,7 @@ from resaudit.audit.page import write_page
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import refusals, shown, validated
-from resaudit.base.text import in_words
+from resaudit.base.text import two_in_words
 from resaudit.claims.comparison import (
     NUMBERED,
     RUNS,
@@ -137,14 +137,15 @@ def _check_table(run: FinishedRun, drawn: Drawn, every: Plan) -> None:
     stored = {"scale": drawn.about["scale"], **drawn.about["values"]}
     for key, value in values.items():
         if key not in POOLED and stored.get(key) != value:
+            shown, asked = two_in_words(stored.get(key, "none"), value)
             raise ResauditError(
                 "other-settings",
                 "{path} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or "
                 "leave it out",
                 path=path,
                 key=key,
-                shown=in_words(stored.get(key)),
-                asked=in_words(value),
+                shown=shown,
+                asked=asked,
             )
     with table_faults(run.place, drawn.name):
         part = plan_figure(_numbered_as(figure, drawn.about["values"], path), every.config.paths.data)

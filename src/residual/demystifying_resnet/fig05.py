@@ -23,7 +23,8 @@ def table(results: TrainingResults) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """a: eigenvalues, b: condition number; mean and standard deviation of the logarithm over runs, against the loss.
 
-    Of the runs with the whole training. Unresolved percentiles are replaced by their noise floor.
+    Of the runs with the whole training. Unresolved percentiles are replaced by their noise floor, but those of a run on
+    its way to infinity.
     """
     figure, (left, right) = panels("ab", 2.8)
     table = whole_runs(table[table["shown"]])
@@ -32,18 +33,20 @@ def plot(table: pd.DataFrame) -> Figure:
         plot_against_loss(left, rows, "lambda_max", style, logs=True)
         plot_against_loss(left, resolved, "lambda_p10", style, logs=True)
         plot_against_loss(right, resolved, "condition_number", style, logs=True)
-        unknown = above_optimum(rows[~rows["resolved"] & np.isfinite(rows["noise_floor"])])
+        stays = ~rows["run"].isin(rows.loc[np.isinf(rows["loss"]), "run"])
+        unknown = above_optimum(rows[~rows["resolved"] & stays & np.isfinite(rows["noise_floor"])])
         left.scatter(unknown["loss"], unknown["noise_floor"], marker="_", color=style["color"], alpha=0.4)
     for axes in (left, right):
         axes.set_yscale("log")
         loss_axis(axes)
     left.set_ylabel(r"absolute eigenvalue $|\lambda|$")
     right.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")
-    # The eigenvalues' names are at the last points of the first network's curves.
-    for line, name in zip(left.get_lines(), (r"$|\lambda|_{\max}$", r"$|\lambda|_{(0.1)}$"), strict=False):
+    # The eigenvalues' names are at the last points of the first network's curves: above one, below the rising other.
+    names = ((r"$|\lambda|_{\max}$", (0, 9)), (r"$|\lambda|_{(0.1)}$", (18, -6)))
+    for line, (name, shift) in zip(left.get_lines(), names, strict=False):
         x, y = _points(line)
         if len(x):
-            annotate(left, name, (x[-1], y[-1]), (0, 9), fontsize=8)
+            annotate(left, name, (x[-1], y[-1]), shift, fontsize=8)
     _shade_larger(right)
     network_legend(figure, table["network"].unique(), markers=False)
     return figure

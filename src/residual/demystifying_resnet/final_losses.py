@@ -87,7 +87,7 @@ def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column
     for axes in (losses, rates):
         axes.set_yscale("log")
         depth_axis(axes, depths)
-    rates.margins(y=0.1)
+    rates.margins(y=0.15)  # "any" stands above a bar
     rates.set_ylabel("best learning rate")
 
 

@@ -63,11 +63,11 @@ def plot(table: pd.DataFrame) -> Figure:
     statements_panel(statements, table)
     real = table[table["samples"] == table["samples"].max()]
     real = real.assign(depth=real["units"] * real["shortcut_depth"])
-    networks = [f"{n}-shortcut" for n in sorted(real["shortcut_depth"].unique())]
+    networks = {f"{depth}-shortcut": depth for depth in sorted(real["shortcut_depth"].unique())}
     ends = []
     for least, line, name in LEAST:
-        for network in networks:
-            rows = real[real["shortcut_depth"] == int(network[0])]
+        for network, depth in networks.items():
+            rows = real[real["shortcut_depth"] == depth]
             resolved = (rows["property"] == CONDITION.format(least)) & (rows["error"] < rows["tolerance"])
             known = rows[resolved].sort_values("depth")
             axes.plot(known["depth"], known["value"], **look(network) | {"linestyle": line})

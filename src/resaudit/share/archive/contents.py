@@ -67,6 +67,7 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     audit = read_audit(path).as_json()
     _check_settings(plan.config, audit)
     keys = sorted({job for figure in figures_of(audit) for job in figure["jobs"]})
+    _refuse_lost([layout.results / key for key in keys if not (layout.results / key / RECORDS[1]).is_file()])
     matrices = [paper["robustness"] for paper in audit["papers"]]
     drawn = [*figures_of(audit), *(matrix for matrix in matrices if matrix and not matrix["reference"])]
     names = {"audit.json", "audit.html"} | {name for figure in drawn for name in figure["files"].values()}
@@ -106,6 +107,7 @@ def _results(jobs: Mapping[str, JobProvenance], layout: Layout) -> dict[str, tup
         for key, job in jobs.items()
         for name, digest in job.sha256.items()
     }
+    _refuse_lost(list(dict.fromkeys(path.parent for path, _ in results.values() if not path.is_file())))
     for path, digest in results.values():
         if not path.is_file():
             raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=again(path.parent))
@@ -117,6 +119,18 @@ def _results(jobs: Mapping[str, JobProvenance], layout: Layout) -> dict[str, tup
                 remedy=again(path.parent),
             )
     return results
+
+
+def _refuse_lost(folders: list[Path]) -> None:
+    """Refuse several lost results at once; one is refused by its file, where that is read."""
+    if len(folders) > 1:
+        raise ResauditError(
+            "lost-results",
+            "{count} results behind the figures are not there, such as {first}; {remedy}",
+            count=len(folders),
+            first=folders[0],
+            remedy=again(*folders),
+        )
 
 
 def _check_settings(config: Config, audit: dict[str, Any]) -> None:

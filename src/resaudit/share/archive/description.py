@@ -50,7 +50,7 @@ _ROLES = {
     "": "What the workflow needs installed",
 }
 _INPUTS = {
-    "scale": "how much of the papers' protocols is run: smoke, laptop, gpu_hour or paper",
+    "scale": "how much of the papers' protocols is run, as in config/scale",
     "seed": "seed of every ensemble",
     "dataset": "the data sets, by their names in config/dataset",
     "figures": "the figures that were drawn",

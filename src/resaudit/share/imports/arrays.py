@@ -15,8 +15,13 @@ KINDS = "biufU"
 """Kinds of dtypes: booleans, integers, floats and text; objects would be pickles."""
 
 
-def check_arrays(path: Path, job: Job) -> None:
+def check_arrays(path: Path, job: Job, where: str = "") -> None:
     """Check that a result file has the arrays that its job can give, and that its texts are lines.
+
+    Args:
+        path: the file.
+        job: its job.
+        where: what the file is called in errors; default: its path.
 
     Raises:
         ResauditError: an array is not plain, missing, one too many, or one that the job cannot give.
@@ -29,16 +34,19 @@ def check_arrays(path: Path, job: Job) -> None:
         raise ResauditError(
             "unreadable-arrays",
             "{path} has no plain arrays ({reason}); get the archive again",
-            path=path,
+            path=where or path,
             reason=reason,
         ) from error
-    check_shapes(job, path, arrays)
+    check_shapes(job, path, arrays, where)
     for name, tolerance in (job.tolerances() or {}).items():
         if tolerance.runs is not None:
             diverged = ~np.isfinite(arrays[name])
             if (diverged != stays(diverged, tolerance.epochs)).any():
                 raise ResauditError(
-                    "impossible-run", "{path}: {name} has a run that diverges and comes back", path=path, name=name
+                    "impossible-run",
+                    "{path}: {name} has a run that diverges and comes back",
+                    path=where or path,
+                    name=name,
                 )
 
 
@@ -59,7 +67,7 @@ def _plain_arrays(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray], where: str = "") -> None:
     """Check that arrays have the names, types and shapes that their job states (:mod:`resaudit.jobs.fields`).
 
     Raises:
@@ -70,7 +78,7 @@ def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray]) -> None
         raise ResauditError(
             "unknown-arrays",
             "{path} has the arrays {names}; its job gives {allowed}",
-            path=path,
+            path=where or path,
             names=one_line(", ".join(sorted(arrays))),
             allowed=sorted(stated),
         )
@@ -92,7 +100,7 @@ def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray]) -> None
             raise ResauditError(
                 "invalid-array",
                 "{path}: {name} is {found}; its job gives {allowed}",
-                path=path,
+                path=where or path,
                 name=name,
                 found=f"{array.dtype}{list(array.shape)}",
                 allowed=f"{'text' if is_text else dtype}[{', '.join(map(str, shape))}]",

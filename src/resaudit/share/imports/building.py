@@ -21,7 +21,7 @@ def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Pa
         ResauditError: a result or a table is not what later commands take.
     """
     for key in staged:
-        with _faults_of(key):
+        with _faults_of(key, staging):
             plan.jobs[key].read(staging)
     for name, figure_plan in plan.figures.items():
         jobs = with_inputs(figure_plan.jobs.values())
@@ -37,7 +37,7 @@ def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Pa
                 (staging / key).parent.mkdir(exist_ok=True)
                 (staging / key).symlink_to((results / key).resolve())
         if all(file.is_file() for file in figure_plan.reads(staging)):
-            with _faults_of(name):
+            with _faults_of(name, staging):
                 table = audited_table(figure_plan, staging)
                 verdicts_on(plan.config, name, table)
                 printed_values(plan.config, name.split("/")[0], {name: Drawn(name, table, "", {})})
@@ -45,7 +45,7 @@ def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Pa
 
 
 @contextmanager
-def _faults_of(name: str) -> Iterator[None]:
+def _faults_of(name: str, staging: Path) -> Iterator[None]:
     try:
         yield
     except (ResauditError, *ODD_CONTENT) as error:
@@ -53,5 +53,5 @@ def _faults_of(name: str) -> Iterator[None]:
             "unusable-results",
             "the archive's results do not give {name}: {reason}; ask for another run",
             name=name,
-            reason=one_line(str(error) or type(error).__name__),
+            reason=one_line(str(error).replace(str(staging), "results") or type(error).__name__),
         ) from error

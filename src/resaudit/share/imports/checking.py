@@ -5,6 +5,7 @@ computed.
 """
 
 import json
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
@@ -21,6 +22,9 @@ from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.plan_files import code_of, computing_kinds, planned
 from resaudit.plan.plan import Plan
 from resaudit.share.imports.packed import Packed
+
+LONGEST_SHOWN = 500
+"""Letters of overrides that are shown in an error."""
 
 
 def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobProvenance]:
@@ -100,8 +104,9 @@ def _check_code(packed: Packed, plan: Plan, provenances: Mapping[str, JobProvena
 def _same_overrides(packed: Packed) -> str:
     """The remedy if plans differ: the overrides that the run had, as its audit says."""
     overrides = packed.audit.get("overrides")
-    words = " ".join(map(str, overrides)) if isinstance(overrides, list) else ""
-    words = words if words.isprintable() and len(words) < 500 else ""
+    words = shlex.join(map(str, overrides)) if isinstance(overrides, list) else None
+    if words is None or not words.isprintable() or len(words) > LONGEST_SHOWN:
+        return "give the overrides that its figures/audit.json lists"
     return f"its run had {f'the overrides {words}' if words else 'no overrides'}: give the same"
 
 

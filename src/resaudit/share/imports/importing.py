@@ -201,7 +201,7 @@ def _stage(packed: Packed, job: Job, folder: Path, provenance: JobProvenance, di
         entry = f"results/{job.key}/{name}"
         packed.copy(entry, folder / name)
         if name.endswith(".npz"):
-            check_arrays(folder / name, job)
+            check_arrays(folder / name, job, f"{packed.path}: {entry}")
         elif name in job.files:
             _check_lines(packed.parsed(entry), f"{packed.path}: {entry}")
     origin = Origin(

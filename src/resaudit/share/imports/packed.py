@@ -103,6 +103,14 @@ def unpacked(path: Path) -> Iterator[Packed]:
             are not those of the metadata.
     """
     with _errors_of(path):
+        with path.open("rb") as file:
+            begins = file.read(4) == b"PK\3\4"
+        if begins and not zipfile.is_zipfile(path):
+            raise ResauditError(
+                "cut-archive",
+                "{path} has lost its end, as by a download or a copy that broke off; get the archive again",
+                path=path,
+            )
         archive = zipfile.ZipFile(path)
     with archive:
         _check_entries(path, archive.infolist())
@@ -123,6 +131,13 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
             "{path} is no run, but holds {inner}; unpack it, and give that",
             path=path,
             inner=inner[:3],
+        )
+    if again := [name for name in names if name.endswith(("/", f"/{METADATA}")) or name.startswith("__MACOSX/")]:
+        raise ResauditError(
+            "repacked-archive",
+            "{path} was unpacked and packed again ({name} is in none that resaudit crate wrote); get it as it was",
+            path=path,
+            name=shown(again[0]),
         )
     refused = refused_names(names)
     sizes = {"the number of its entries": (len(entries), MOST_ENTRIES)}
