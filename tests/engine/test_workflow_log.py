@@ -60,14 +60,26 @@ def test_more_cores_than_may_be_used_are_said(
     assert len(caplog.messages) == said
 
 
-def test_verdicts_of_all_papers_are_counted(tmp_path: Path) -> None:
-    counts = [{"supported": 8, "not run": 1}, {"supported": 2, "not run": 0}]
-    papers = [{"counts": count, "not_drawn": [{"id": f"p{i}/{n}"} for n in "abc"]} for i, count in enumerate(counts)]
+def test_verdicts_of_all_papers_or_of_chosen_figures_are_counted(tmp_path: Path) -> None:
+    standings = [("p0/a", "supported", None), ("p0/b", "not run", None), ("p1/a", "supported", None)]
+    standings += [("p1/a", "inconclusive", None), ("p1/a", "supported", "to its table")]
+    claims = [
+        {"id": f"{evidence}-{i}", "evidence": evidence, "verdict": verdict, "fitted": fitted, "obstacle": ""}
+        for i, (evidence, verdict, fitted) in enumerate(standings)
+    ]
+    others = [{"id": f"p1/{n}", "why": "it has another seed"} for n in "abc"]
+    counts = {"supported": 2, "not run": 1, "inconclusive": 1, "fitted": 1}
     audit = tmp_path / "audit.json"
+    papers = [{"counts": counts, "not_drawn": others, "claims": claims}]
     audit.write_text(json.dumps({"scale": "smoke", "papers": papers}), encoding="utf-8")
     (words,) = verdicts_in_words(audit)
-    assert mentions(words, "scale smoke", "10 supported", "1 not run")
+    assert mentions(words, "scale smoke", "2 supported", "1 not run")
     assert words.endswith(str(tmp_path / "audit.html"))
+    for chosen, said in ((["p0/a"], "1 of 1"), (["p1/a"], "1 of 3"), (["p1/c"], "0 of 0")):
+        (words,) = verdicts_in_words(audit, chosen)
+        assert words.startswith(said)
+        assert "not run" not in words
+    assert mentions(next(verdicts_in_words(audit, ["p1/a"])), "1 inconclusive", "1 fitted")
     (tmp_path / "p1").mkdir()
     for name in ("a.csv", "b.csv", "c.json"):
         (tmp_path / "p1" / name).touch()

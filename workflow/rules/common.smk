@@ -20,6 +20,7 @@ from resaudit.base.papers import as_words, check_installed_from
 from resaudit.cli.workflow import (
     JobsOfRules,
     checkout_of,
+    end_in_words,
     errors_in_one_line,
     figure_targets,
     has_unjudged,
@@ -62,6 +63,7 @@ if workflow.is_main_process:
         logger.info(line)
 
 PLANS, PLAN, FILES = JOBS.plans, JOBS.plan, JOBS.files
+CHOSEN = PLAN.figures if PLAN.config.figures else None
 PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
 RESULTS = FILES.results
 LOGS = RESULTS / "logs"
