@@ -63,7 +63,6 @@ if workflow.is_main_process:
         logger.info(line)
 
 PLANS, PLAN, FILES = JOBS.plans, JOBS.plan, JOBS.files
-CHOSEN = PLAN.figures if PLAN.config.figures else None
 PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
 RESULTS = FILES.results
 LOGS = RESULTS / "logs"

@@ -145,8 +145,10 @@ def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides)
         for paper in config.claims:
             click.echo(f"{claims_sha256(config, paper)}  {paper}")
         return
-    meant = [each for name in names for each in _figures_or_claim(name, config)]
-    figures, claims = [name for name in meant if name in config.figure], [n for n in meant if n not in config.figure]
+    papers = [name for name in names if name in config.papers()]
+    meant = [each for name in names if name not in papers for each in _figures_or_claim(name, config)]
+    figures = [*papers, *(name for name in meant if name in config.figure)]
+    claims = [name for name in meant if name not in config.figure]
     if wanted is not None:
         claims.append(wanted)
     if len(claims) > 1 or (claims and figures):
@@ -162,13 +164,14 @@ def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides)
 @_with_overrides
 def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn, and which of them are left out unless they are named."""
+    from resaudit.base.text import folded
     from resaudit.plan.left_out import left_out_in_words
 
     config = _config(overrides)
     for name, figure in config.figure.items():
-        print(f"{name:32} {figure.title}")
+        print(folded(f"{name:32} {figure.title}", others=" " * 33))
     for line in left_out_in_words(config, overrides):
-        print(line)
+        print(folded(line))
 
 
 @cli.command()

@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -386,22 +386,22 @@ def end_in_words(failed: Iterable[Any]) -> list[str]:
     return ["stopped; the same command goes on where it was"]
 
 
-def verdicts_in_words(audit: Path, chosen: Collection[str] | None = None) -> Iterator[str]:
+def verdicts_in_words(audit: Path, config: Config) -> Iterator[str]:
     """The scale, the counts of verdicts and where the page is; then how many drawn figures do not count there.
 
     Args:
         audit: the ``audit.json``, beside its page.
-        chosen: names of the figures that were asked for, whose claims alone are counted; None: all.
+        config: of the run; if it asks for some figures or papers, their claims alone are counted.
 
     Raises:
         ResauditError: in the end, if a claim cannot be judged.
     """
     made = read_json(audit)
     claims = [claim for paper in made["papers"] for claim in paper["claims"]]
-    if chosen is None:
+    if not config.figures:
         words = f"claims: {counts_in_words(*(paper['counts'] for paper in made['papers']))}"
     else:
-        asked = [claim for claim in claims if claim["evidence"] in chosen]
+        asked = [claim for claim in claims if config.asks_about(claim["evidence"])]
         counts = Counter(standing_of(claim["verdict"], claim["fitted"]) for claim in asked)
         words = f"{counts.pop('supported', 0)} of {len(asked)} chosen claims supported"
         words = ", ".join([words, *(f"{number} {standing}" for standing, number in counts.items())])
