@@ -4,6 +4,7 @@ Sees a verdict on a figure that was not chosen, counts that differ from the page
 """
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +50,9 @@ def test_lines_fit_the_terminal(command: list[str], columns: int, monkeypatch: p
     long = [line for line in lines if len(line) > columns]
     assert len(lines) > 20
     assert [line for line in long if "snakemake" not in line and "'" not in line and "=" not in line] == []
+
+
+def test_before_any_run_the_committed_results_are_offered(tmp_path: Path) -> None:
+    with refused("missing-table") as error:
+        run_audit(make_plan(load([f"paths.figures={tmp_path}"])), [], print)
+    assert (CHECKOUT / error.value.fields["committed"]).samefile(CHECKOUT / "figures" / "reference")
