@@ -9,7 +9,7 @@ from resaudit.audit.build import make_audit
 from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
 from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, refuse_unjudged, standings_of
 from resaudit.audit.models import Audit, Robustness
-from resaudit.base.commands import resaudit_command
+from resaudit.base.commands import ANY_FOLDER, resaudit_command
 from resaudit.base.errors import ResauditError, least_name, one_named
 from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import counted, folded
@@ -178,7 +178,8 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     if claim.leans:
         yield folded(claim.leans)
     if claim.would_decide:
-        yield folded(f"{claim.would_decide} {claim.deciding_command or ''}")
+        command = (claim.deciding_command or "").replace(ANY_FOLDER, shlex.join(as_words()))
+        yield folded(f"{claim.would_decide} {command}")
     if claim.fitted:
         yield folded(f"no evidence: {claim.fitted}")
     if claim.finding:
