@@ -165,9 +165,11 @@ def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides)
 def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn, and which of them are left out unless they are named."""
     from resaudit.base.text import folded
+    from resaudit.cli.workflow import check_modules
     from resaudit.plan.left_out import left_out_in_words
 
     config = _config(overrides)
+    check_modules(config.figure)
     for name, figure in config.figure.items():
         print(folded(f"{name:32} {figure.title}", others=" " * 33))
     for line in left_out_in_words(config, overrides):
@@ -179,6 +181,7 @@ def list_figures(overrides: Overrides) -> None:
 def explain(words: Overrides) -> None:
     """Show what FIGURE is drawn from, how CLAIM is judged, what PAPER costs, or (without a name) the whole run."""
     from resaudit.cli import explain as explained
+    from resaudit.cli.workflow import check_modules
     from resaudit.plan.composition import load
     from resaudit.plan.plan import make_plan
 
@@ -187,6 +190,7 @@ def explain(words: Overrides) -> None:
     if len(names) > 1:
         raise click.UsageError("explain takes one paper, figure or claim, or none")
     meant = _figures_or_claim(names[0], config) if names else []
+    check_modules([name for name in meant if name in config.figure] or config.figure)
     name = meant[0] if len(meant) == 1 else ""
     if not name:
         if names:

@@ -1,5 +1,6 @@
 """Helpers of the Snakefile: ``--config`` as Hydra overrides, checks before the first job, one run per folder."""
 
+import ast
 import logging
 import os
 import re
@@ -170,7 +171,7 @@ class JobsOfRules:
         self.files.check_writable(fetches=not all(map(os.path.exists, raw)))
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         self._estimates = Estimates.of(self.plan.config, self.execution)
-        check_modules(self.plan)
+        check_modules(self.plan.figures)
         check_under_variants(self.plan.config, self._configuration)
         self.overrides, self._from_files, self._writes = tuple(overrides), bool(only), writes
         # The jobs of a run at work still read their plan files, which say on what device they run.
@@ -257,10 +258,13 @@ class JobsOfRules:
         return job
 
 
-def check_modules(plan: Plan) -> None:
-    """Check before any job that every chosen figure has a module, and a name that no rule has."""
+def check_modules(figures: Iterable[str]) -> None:
+    """Check before any job that figures have modules with ``table`` and ``plot``, and names that no rule has.
+
+    Modules are not imported, which takes seconds. Two kinds of job of one name are refused too.
+    """
     taken = {*computing_kinds(), *OTHER_RULES}
-    for name in plan.figures:
+    for name in figures:
         paper, _, figure = name.partition("/")
         if figure in taken:
             raise ResauditError(
@@ -280,6 +284,26 @@ def check_modules(plan: Plan) -> None:
                 path=file_of_paper(paper, f"{figure}.yaml"),
                 module=(place.source if place else Path("src", paper)) / f"{figure}.py",
             )
+        if lacking := {"table", "plot"} - _names_at_top(Path(str(spec.origin))):
+            raise ResauditError(
+                "missing-function",
+                "{path} has no {lacking}; a figure's module has table(results) and plot(table)",
+                path=spec.origin,
+                lacking=sorted(lacking),
+            )
+
+
+def _names_at_top(module: Path) -> set[str]:
+    """The names that a module defines, assigns or imports; of one that is no Python both of a figure's."""
+    try:
+        nodes = ast.parse(module.read_bytes()).body
+    except SyntaxError:
+        return {"table", "plot"}  # said where it is imported
+    return {
+        str(getattr(part, "id", getattr(part, "name", "")))
+        for node in nodes
+        for part in (node, *getattr(node, "targets", ()), *getattr(node, "names", ()))
+    }
 
 
 def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
