@@ -108,7 +108,7 @@ def test_a_cut_table_is_refused_or_decides_nothing_else(name: str) -> None:
     [
         ("demystifying_resnet/fig08", {"network": "orthogonal-relu", "depth": 64, "learning_rate": 3.16227766017},
          ("orthogonal-relu", "depth 64", "learning_rate")),
-        ("stable_scaling/training", {"network": "resnet-0.375", "depth": 1000, "learning_rate": 0.01},
+        ("stable_scaling/map", {"network": "resnet-0.375", "depth": 1000, "learning_rate": 0.01},
          ("resnet-0.375", "depth 1000", "learning_rate 0.01")),
         ("stable_scaling/training", {"network": "resnet-0.5", "depth": 1000, "learning_rate": 1.0},
          ("resnet-0.5", "depth 1000", "learning_rate 1")),
@@ -136,7 +136,7 @@ def test_a_table_of_the_fresh_runs_at_another_rate_is_refused() -> None:
 def test_of_a_thinned_reference_each_epoch_that_it_keeps_is_asked_for() -> None:
     name = "demystifying_resnet/fig03"
     epochs = set(table_of(name)["epoch"])
-    assert epochs < set(snapshot_epochs(1000, 60))
+    assert epochs == set(snapshot_epochs(1000, 60))
     assert mentions(str(unexpected(table_of(name).query("epoch != 9"), planned(name))), "epoch 9")
 
 
@@ -196,16 +196,18 @@ CHANGED = [
     ("stable_scaling/products", "value", 0.5), ("stable_scaling/products", "bound", 2.0),
     ("identity_matters/table1", "value", 0.9),
 ]  # fmt: skip
+BY_OTHER_ROWS = {("demystifying_resnet/fig07", "initial_loss"), ("identity_matters/table1", "value")}
 
 
 @pytest.mark.parametrize(("name", "column", "factor"), CHANGED)
 def test_a_column_that_does_not_follow_from_the_others_is_refused(name: str, column: str, factor: float) -> None:
-    """Also in a single row of those that follow."""
+    """In a single row, and in all but for those that only others of the column tell."""
     table, part = table_of(name), planned(name)
-    assert mentions(str(unexpected(table.assign(**{column: table[column] * factor}), part)), "follow")
     values = table[column].where(np.isfinite(table[column]) & (table[column] != 0))
-    single = (values.index == values.first_valid_index()) if name != "identity_matters/table1" else slice(None)
-    assert unexpected(table.assign(**{column: table[column].mask(single, table[column] * factor)}), part) is not None
+    single = table[column].mask(table.index == values.first_valid_index(), table[column] * factor)
+    assert unexpected(table.assign(**{column: single}), part) is not None
+    if (name, column) not in BY_OTHER_ROWS:
+        assert mentions(str(unexpected(table.assign(**{column: table[column] * factor}), part)), "follow")
 
 
 @pytest.mark.parametrize("name", ["theorem1", "theorem2"])

@@ -380,3 +380,11 @@ def test_the_more_sweeps_a_check_rests_on_the_more_rates_may_be_best() -> None:
     assert ends(16) == (1, 1)
     # The same sweeps, two of four.
     assert ends(4) == pytest.approx((0.1, 1))
+
+
+def test_a_tied_rate_of_which_a_table_has_only_the_judged_epochs_is_measured() -> None:
+    for other, expected in ((True, SUPPORTED), (False, "depends")):
+        check, table = followed("curve_ratio", True, other)
+        assert verdict(check, table[table["shown"] | table["epoch"].isin([10, 100])]) == expected
+        # Of a rate that is not tied there is the end alone.
+        assert verdict(check, table[table["shown"] | (table["epoch"] == 100)]) == SUPPORTED

@@ -264,7 +264,9 @@ def test_fig07_draws_the_mean_distance_and_every_run() -> None:
 
 def test_every_column_holds_what_it_says() -> None:
     made = spectra((3, 2))
-    made = dataclasses.replace(made, condition_number=made.lambda_p10 * 7, resolved=made.lambda_p10 > 2)
+    made = dataclasses.replace(
+        made, condition_number=made.lambda_max / made.lambda_p10, resolved=made.lambda_p10 > made.noise_floor
+    )
     followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
     along = fig05.table(confirmed(Block(0, followed, made)))
     initial = fig04.table(TrainingResults(spectra={("xavier", 2): made}))

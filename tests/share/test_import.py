@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import chdir, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -97,6 +98,34 @@ def test_every_file_of_a_real_run_arrives_as_it_was_packed(archive: Path, config
     imported(archive, config)
     assert damaged.read_bytes() == whole
     assert read_json(results / "imports" / f"{sha256_of(archive)}.json")["jobs"] == record.jobs
+
+
+def test_results_of_which_a_part_lies_on_another_file_system_are_imported_and_forgotten(
+    archive: Path, config: Config, results: Path
+) -> None:
+    """Sees an import that stops when only some results are there: none can be renamed to another file system."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == results.parent.stat().st_dev:
+        pytest.skip("there is no second file system here")
+    results.mkdir(exist_ok=True)
+    with TemporaryDirectory(dir=memory) as elsewhere:
+        (results / "hessians").symlink_to(elsewhere)
+        record = imported(archive, config)
+        assert all((results / key / "imported.json").is_file() for key in record.jobs)
+        with zipfile.ZipFile(archive) as packed:
+            assert (results / a_job(archive) / "spectra.npz").read_bytes() == packed.read(
+                f"results/{a_job(archive)}/spectra.npz"
+            )
+        forget_import(record.archive, Layout(config.paths))
+        assert list(Path(elsewhere).iterdir()) == []
+        assert not list(results.glob(".import-*"))
+
+
+@pytest.mark.parametrize("name", ["run.zip", "my files/run (1).zip"])
+def test_an_archive_in_an_archive_is_named(name: str, archive: Path, config: Config, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
+        outer.write(archive, name)
+    assert_refused(tmp_path / "outer.zip", config, "nested-archive", inner=[name])
 
 
 def another_seed(plan: Any) -> None:

@@ -131,6 +131,8 @@ def judgement_sha256(config: Config, paper: str, name: str) -> str:
     The rules of judging are part of it. The claim's words are not, nor are the paper's other claims.
     """
     judged = config.claims_of(paper)[name].model_dump(mode="json", include={"evidence", "checks", "limits", "needs"})
+    if not judged["needs"]["followed"]:
+        del judged["needs"]["followed"]  # rules recorded before there was this need stay known
     return _sha256({"rules": RULES, "claim": judged})
 
 

@@ -45,8 +45,15 @@ class Import(Closed):
 
 
 def staging_of(results: Path, archive: str) -> Path:
-    """The folder in which an archive's results are staged, on the same file system as their place."""
+    """The folder in which an archive's results are staged."""
     return results / f".import-{archive}"
+
+
+def beside(folder: Path) -> Path:
+    """A place on the same file system as a job's folder, of which a kind's may be a link; it is made empty."""
+    place = folder.with_name(f".{folder.name}")
+    shutil.rmtree(place, ignore_errors=True)
+    return place
 
 
 def imports(results: Path) -> list[Import]:
@@ -120,13 +127,11 @@ def forget_import(run: str, layout: Layout) -> tuple[str, list[str]]:
     for record in _drawn_from(archive, [*layout.figures.glob("*/*.json"), *results.glob("draw/*/figure.json")]):
         for file in record.parent.glob(f"{record.stem}.*"):
             file.unlink()
-    staging, removed = staging_of(results, archive), [key for key in archives if archives[key] == archive]
-    shutil.rmtree(staging, ignore_errors=True)
+    removed = [key for key in archives if archives[key] == archive]
     for key in removed:
         # Renamed first: a folder is there whole or not at all, even if this process is killed.
-        (staging / key).parent.mkdir(parents=True, exist_ok=True)
-        (results / key).rename(staging / key)
-    shutil.rmtree(staging, ignore_errors=True)
+        shutil.rmtree((results / key).rename(beside(results / key)), ignore_errors=True)
+    shutil.rmtree(staging_of(results, archive), ignore_errors=True)
     (results / "imports" / f"{archive}.json").unlink(missing_ok=True)
     return archive, removed
 

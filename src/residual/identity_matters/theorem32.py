@@ -100,7 +100,7 @@ def _tolerances(table: pd.DataFrame) -> "pd.Series[float]":
         return 2 * moved_bound(Network(ends, ends, 1 - 2 * margin))
 
     sizes = zip(table["width"], table["share"], table["part"] == "lemma", strict=True)
-    lemma = pd.Series([of_lemma(*size) if of else np.nan for *size, of in sizes], table.index)
+    lemma = pd.Series([of_lemma(*size) if of else NO_CASE["tolerance"] for *size, of in sizes], table.index)
     finite = table["tolerance"].where((table["tolerance"] < np.inf) & (table["precision"] == "double"))
     return lemma.mask(table["property"].str.startswith("output"), finite.clip(upper=LAST_THRESHOLD))
 

@@ -154,7 +154,9 @@ def at_tied_rates(rows: "pd.DataFrame") -> "list[pd.DataFrame]":
     if "shown" not in rows or rows["shown"].all():
         return [rows]
     shown = rows[rows["shown"]]
-    others = [rate for _, rate in rows[~rows["shown"]].groupby("learning_rate") if (rate["epoch"] == 0).any()]
+    # Of a rate that is not tied a table has the end alone.
+    ends = rows["epoch"].max() if rows["epoch"].max() > rows["epoch"].min() else np.inf
+    others = [rate for _, rate in rows[~rows["shown"]].groupby("learning_rate") if (rate["epoch"] < ends).any()]
     return [shown, *others]
 
 

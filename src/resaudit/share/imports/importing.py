@@ -32,7 +32,7 @@ from resaudit.share.imports.arrays import check_arrays
 from resaudit.share.imports.building import build_tables
 from resaudit.share.imports.checking import check_jobs
 from resaudit.share.imports.packed import Packed, unpacked
-from resaudit.share.records import Import, imports, staging_of
+from resaudit.share.records import Import, beside, imports, staging_of
 
 DISK_LEFT = 2**30
 """Bytes that an import leaves free, for tables and drawings."""
@@ -175,7 +175,7 @@ def _move_in(
             # What lies there is of a killed job, or of the same archive.
             shutil.rmtree(results / key, ignore_errors=True)
             (results / key).parent.mkdir(parents=True, exist_ok=True)
-            (staging / key).rename(results / key)
+            Path(shutil.move(staging / key, beside(results / key))).rename(results / key)
             forget(results / "checkpoints" / key)
     finally:
         shutil.rmtree(staging, ignore_errors=True)

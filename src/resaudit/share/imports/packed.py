@@ -116,7 +116,15 @@ def refused_names(names: Sequence[str]) -> set[str]:
 
 
 def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
-    refused = refused_names([entry.filename for entry in entries])
+    names = [entry.filename for entry in entries]
+    if METADATA not in names and (inner := [name for name in names if name.endswith(".zip")]):
+        raise ResauditError(
+            "nested-archive",
+            "{path} is no run, but holds {inner}; unpack it, and give that",
+            path=path,
+            inner=inner[:3],
+        )
+    refused = refused_names(names)
     sizes = {"the number of its entries": (len(entries), MOST_ENTRIES)}
     for entry in entries:
         name = shown(entry.filename)
