@@ -42,7 +42,7 @@ def test_a_papers_counts_are_those_of_its_page(asked: str) -> None:
 
 
 @pytest.mark.parametrize("command", [["audit", COMMITTED], ["list"]])
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", [80, 70])
 def test_lines_fit_the_terminal(command: list[str], columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for words that cannot be broken, as commands to be copied."""
     monkeypatch.setenv("COLUMNS", str(columns))
