@@ -237,8 +237,8 @@ def run_snakemake(*arguments: str, cwd: Path, cores: str = "all", **more: Any) -
 
 
 def snakemake_command(*arguments: str, cores: str = "all") -> list[str]:
-    """``snakemake …`` on the checkout's Snakefile and profile, with the working directory's results."""
-    return ["snakemake", "--snakefile", str(CHECKOUT / "Snakefile"), "--cores", cores, *arguments]
+    """``snakemake …`` on the checkout's Snakefile and profile, with the working directory's results and its jobs."""
+    return ["snakemake", "--quiet=reason", "--snakefile", str(CHECKOUT / "Snakefile"), "--cores", cores, *arguments]
 
 
 @pytest.fixture

@@ -27,8 +27,8 @@ def forks() -> ForkServerContext:
 def snakemake(
     *arguments: str, cwd: Path, environment: Mapping[str, str] | None = None, timeout: float = 300
 ) -> CompletedProcess[str]:
-    """``snakemake …`` in a folder, as a user would type it."""
-    command = ("snakemake", *arguments)
+    """``snakemake …`` in a folder, as a user would type it, but with a line about every job."""
+    command = ("snakemake", "--quiet=reason", *arguments)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as folder:
         outputs = Path(folder, "stdout"), Path(folder, "stderr")

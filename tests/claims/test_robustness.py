@@ -21,6 +21,7 @@ from resaudit.plan.models import Paths
 from resaudit.plan.plan import make_plan
 from tests.audit import example
 from tests.claims.made import mentions
+from tests.refusals import refused
 
 PAPER = "demystifying_resnet"
 WHY = "one check fails"
@@ -92,7 +93,8 @@ def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = make_plan(load([f"paths.figures={tmp_path / 'drawn'}", "figures=[demystifying_resnet/fig04]"]))
-    layout, kept = recorded(tmp_path / "drawn", PAPER), tmp_path / "reference" / "robustness.csv"
+    now = ledger_of(plan.config, PAPER, ["depth-invariant-condition"])
+    layout, kept = recorded(tmp_path / "drawn", PAPER, ledger=now), tmp_path / "reference" / "robustness.csv"
     layout.figure(f"{PAPER}/robustness", "csv").write_text("claim,variant\na-claim,configured\n")
     monkeypatch.setattr(robustness, "reference_file", lambda _: kept)
     keep_matrix(plan, print)
@@ -104,8 +106,25 @@ def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
     assert reference is not None
     assert (own.reference, reference.reference) == (False, True)
     # It is of the reference's tables.
-    assert reference.stale({"a-claim": "a"}, {"made_up/fig01": "c"}) is None
-    assert mentions(reference.stale({"a-claim": "b"}, {}) or "", "a-claim")
+    assert reference.stale(now, {"made_up/fig01": "c"}) is None
+    assert mentions(reference.stale(dict.fromkeys(now, "b"), {}) or "", *now)
+
+
+@pytest.mark.parametrize("other", ["claim", "unknown claim", "table"])
+def test_a_matrix_of_another_paper_of_the_name_is_no_reference(
+    other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = make_plan(load([f"paths.figures={tmp_path / 'drawn'}", "figures=[demystifying_resnet/fig04]"]))
+    ledger = ledger_of(plan.config, PAPER, ["depth-invariant-condition"])
+    ledger |= {"claim": dict.fromkeys(ledger, "b"), "unknown claim": {"a-claim": "a"}}.get(other, {})
+    layout = recorded(tmp_path / "drawn", PAPER, ledger=ledger, tables={f"{PAPER}/fig04": "b"})
+    layout.figure(f"{PAPER}/robustness", "csv").write_text("claim,variant\na-claim,configured\n")
+    if other == "table":
+        layout.figure(f"{PAPER}/fig04", "csv").write_text("depth\n1\n")
+    monkeypatch.setattr(robustness, "reference_file", lambda _: tmp_path / "kept.csv")
+    with refused("stale-matrix", file=layout.figure(f"{PAPER}/robustness", "csv")):
+        keep_matrix(plan, print)
+    assert not (tmp_path / "kept.csv").exists()
 
 
 def test_a_matrix_of_some_claims_replaces_these_and_those_that_changed(
@@ -126,7 +145,7 @@ def test_a_matrix_of_some_claims_replaces_these_and_those_that_changed(
         layout = recorded(
             drawn,
             PAPER,
-            ledger={name: "a" if name == changed else now[name] for name in claims},
+            ledger={name: now[name] for name in claims},
             tables=drawn_before if why == "before" else {f"{PAPER}/fig04": why},
             variants=[{"id": "control", "summary": "", "overrides": [], "scale": "laptop", "deviations": deviations}],
             verdicts={name: {"control": UNDER_CONTROL | {"why": why}} for name in claims},
@@ -134,6 +153,9 @@ def test_a_matrix_of_some_claims_replaces_these_and_those_that_changed(
         rows = pd.DataFrame({"claim": claims, "effect": "1.50", "why": why})
         rows.to_csv(layout.figure(f"{PAPER}/robustness", "csv"), index=False)
         keep_matrix(plan, print)
+        # Since then, a claim has changed.
+        reference = kept.with_suffix(".json")
+        reference.write_text(reference.read_text().replace(now[changed], "a"))
     layout.figure(f"{PAPER}/robustness", "json").unlink()
     joined = read_robustness(layout, PAPER)
     assert joined is not None
@@ -141,7 +163,7 @@ def test_a_matrix_of_some_claims_replaces_these_and_those_that_changed(
     assert {name: under["control"].why for name, under in joined.verdicts.items()} == {
         replaced: "1,00", unchanged: "before"
     }  # fmt: skip
-    assert kept.read_text() == f'claim,effect,why\n{replaced},1.50,"1,00"\n{unchanged},1.50,before\n'
+    assert kept.read_text() == f'claim,"effect",why\n{replaced},1.50,"1,00"\n{unchanged},1.50,before\n'
     assert joined.sha256 == sha256_of(kept)
     # Nothing of the claim that has changed is left.
     assert joined.tables == {f"{PAPER}/fig05": "before", f"{PAPER}/fig04": "1,00"}

@@ -12,6 +12,7 @@ import pytest
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
+from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns
 from resaudit.claims.checks.measured import Effect, Measured, Point
 from resaudit.claims.checks.rates import (
     BestRateKept,
@@ -94,6 +95,21 @@ def measured(draws: int = 4) -> pd.DataFrame:
 
 
 FALLS = GrowthExponent(column="value", by="units", rows={"property": "p"}, span="overall", at_most=-0.9)
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "there"),
+    [
+        (FALLS.model_copy(update={"rows": {"property": "pp"}}), "p, q"),
+        (MeanOfRuns(column="value", rows={"property": "P"}, per=["units"], at_least=0), "p, q"),
+        (AgainstBounds(column="value", by="units", bounds={"100": 1.0}, at_most=2), "1, 10"),
+    ],
+)
+def test_of_a_value_that_no_row_has_those_that_there_are_are_said(misspelt: Check, there: str) -> None:
+    table = measured().rename(columns={"draw": "run"})
+    judgement = judge(claim(misspelt), table, "laptop")
+    assert judgement.verdict is Verdict.inconclusive
+    assert there in why(judgement)
 
 
 def test_only_intervals_share_the_error_rate_and_an_error_as_large_as_its_tolerance_counts() -> None:

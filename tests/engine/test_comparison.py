@@ -125,12 +125,13 @@ def test_another_verdict_by_numbers_that_agree_is_said(tmp_path: Path) -> None:
     reference = references(plan)[FIG08]
     csv = Path(shutil.copytree(reference.parent, tmp_path / "demystifying_resnet")) / reference.name
     table = read_csv(csv)
-    place = (table["network"] == "2-shortcut-relu") & (table["depth"] == 16) & (table["learning_rate"] == 0.1)
-    table.loc[table.index[place][:2], "final_loss"] *= 1.3
+    # Of five fresh runs at each tied rate one ends far off: no mean is another, but none is known as well.
+    deep = (table["network"] == "2-shortcut-relu") & (table["depth"] == 64) & (table["stage"] == "confirmation")
+    table.loc[table.index[deep & (table["run"] == table.loc[deep, "run"].min())], "final_loss"] *= 8
     write_csv(csv, table)
     change_record(csv, sha256=sha256_of(csv))
     (other,), (note,) = compare(plan, FIG08, reference)
-    assert (other.code, note.code, note.fields["parted"]) == ("other-verdicts", "parted-rows", 2)
+    assert (other.code, note.code, note.fields["parted"]) == ("other-verdicts", "parted-rows", 3)
     assert "relu-final-loss (inconclusive | supported)" in str(other)
 
 
@@ -312,7 +313,7 @@ def test_disagreement_is_said_and_fails(
     assert capsys.readouterr().out.startswith(f"{FIG04}: ")
     assert compared(plan) == []
     table = read_csv(fresh)
-    table.loc[table["network"] == "xavier", "lambda_max"] *= 2
+    table.loc[table["network"] == "xavier", ["lambda_max", "condition_number"]] *= 2
     write_csv(fresh, table)
     assert cli.main() == 1
     assert compared(plan) == ["changed-table"]
@@ -321,11 +322,14 @@ def test_disagreement_is_said_and_fails(
     assert cli.main() == 1
     printed = capsys.readouterr()
     assert FIG04 in printed.err
-    ((beyond,), notes) = compare(plan, FIG04, references(plan)[FIG04])
-    assert (beyond.code, beyond.fields["column"], notes) == ("beyond-tolerance", "lambda_max", [])
-    assert beyond.fields["shared"] == ["network xavier"]
-    # The difference, and the claims that the figure is the evidence of.
-    for part in (str(beyond), "depth-invariant-condition", "plain-condition-explodes"):
+    beyond, notes = compare(plan, FIG04, references(plan)[FIG04])
+    assert {(each.code, each.fields["column"]) for each in beyond} == {
+        ("beyond-tolerance", column) for column in ("lambda_max", "condition_number")
+    }
+    assert notes == []
+    assert all(each.fields["shared"] == ["network xavier"] for each in beyond)
+    # The differences, and the claims that the figure is the evidence of.
+    for part in (*map(str, beyond), "depth-invariant-condition", "plain-condition-explodes"):
         assert part in printed.out
 
 

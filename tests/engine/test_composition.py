@@ -480,6 +480,23 @@ def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, code: 
     assert "provider" not in caught.value.line
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong", "line"),
+    [
+        ("paper/demystifying_resnet/_trained.yaml", "a:\n  b: 1\n   c: 2\n", 3),
+        ("paper/demystifying_resnet/_mnist.yaml", "a: 1\na: 2\n", 2),
+        ("paper/demystifying_resnet/paper.yaml", "a: [1\nb: 2\n", 2),
+        ("dataset/mnist.yaml", "a: 'b\n", 2),
+    ],
+)
+def test_of_shared_files_the_wrong_one_is_named_with_its_line(name: str, wrong: str, line: int, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    (folder / name).write_text(wrong, encoding="utf-8")
+    with refused("invalid-configuration", line=line) as caught:
+        load(folder=folder)
+    assert str(caught.value.file).endswith(name)
+
+
 def test_figures_are_found_by_short_and_full_name() -> None:
     given = "figures=fig07,shortcut_importance/fig04"
     assert list(load([given]).chosen_figures()) == ["demystifying_resnet/fig07", "shortcut_importance/fig04"]

@@ -27,7 +27,7 @@ from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan, plan_figure
 from resaudit.share.archive.contents import _outside as papers_in_crate
 from tests.conftest import CHECKOUT, forget_papers, in_process, run_planned
-from tests.refusals import refused
+from tests.refusals import assert_exits, refused
 
 CLAIMS = "config/paper/adam/claims.yaml"
 MOMENTS = "config/paper/adam/moments.yaml"
@@ -59,7 +59,7 @@ def test_a_paper_outside_is_composed_planned_and_its_kind_found(folder: Path, ba
     assert list(config.figure) == ["adam/moments", "adam/regret"]
     assert list(config.claims) == ["adam"]
     plan = make_plan(config)
-    check_modules(plan)
+    check_modules(plan.figures)
     assert {job.kind for job in plan.jobs.values()} == {"descend"}
     assert len(plan.jobs) == 6
     assert "descend" in computing_kinds()
@@ -293,7 +293,28 @@ def test_a_figure_without_a_module_is_refused_before_any_job(folder: Path, bare:
     plan = make_plan(composed(folder, bare))
     path, module = folder / "config/paper/adam/regret.yaml", folder / "adam/regret.py"
     with refused("missing-figure-module", path=path, module=module):
-        check_modules(plan)
+        check_modules(plan.figures)
+
+
+@pytest.mark.parametrize("command", ["list", "explain"])
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("def plot(", "def plots(", "missing-function"),
+        ("def table(", "tables = 1\n\n\ndef _table(", "missing-function"),
+        ('"descend"', '"train"', "conflicting-kind"),
+    ],
+)
+def test_what_only_drawing_would_meet_is_found_by(
+    command: str, old: str, new: str, code: str, folder: Path, tmp_path: Path
+) -> None:
+    file = folder / ("adam/jobs.py" if code == "conflicting-kind" else "adam/regret.py")
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert_exits(
+        in_process(command, *["adam/regret"] * (command == "explain"), f"papers_path={folder}", cwd=tmp_path), code
+    )
 
 
 @pytest.mark.parametrize("name", ["audit", "train", "descend"])
@@ -306,7 +327,7 @@ def test_a_figure_with_the_name_of_a_rule_is_refused_before_any_job(name: str, f
     claims.write_text(text.replace("evidence: regret", f"evidence: {name}"), encoding="utf-8")
     plan = make_plan(composed(folder, bare))
     with refused("conflicting-figure-name", figure=f"adam/{name}"):
-        check_modules(plan)
+        check_modules(plan.figures)
 
 
 def test_a_figure_of_a_paper_that_cannot_be_imported_is_refused_before_any_job(folder: Path, bare: Path) -> None:
@@ -314,7 +335,7 @@ def test_a_figure_of_a_paper_that_cannot_be_imported_is_refused_before_any_job(f
     plan = make_plan(composed(folder, bare))
     lost = replace(plan, figures={"lost/fig01": plan.figures["adam/regret"]})
     with refused("missing-figure-module", module=Path("src/lost/fig01.py"), path=Path("config/paper/lost/fig01.yaml")):
-        check_modules(lost)
+        check_modules(lost.figures)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +375,7 @@ def test_a_skeleton_is_a_paper_and_is_never_written_over(tmp_path: Path, bare: P
     files = write_paper("coins", tmp_path / "mine")
     assert all(file.is_file() for file in files)
     config = composed(tmp_path / "mine", bare)
-    check_modules(make_plan(config))
+    check_modules(make_plan(config).figures)
     assert json.loads(config.model_dump_json())["claims"]["coins"]
     forget_papers()
     with refused("existing-paper", path=tmp_path / "mine" / "config" / "paper" / "coins"):

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections import Counter
+from importlib.metadata import requires
 from itertools import chain
 
 import pytest
@@ -92,3 +93,15 @@ def test_the_snakefile_only_includes_and_names_targets(limit: int) -> None:
     lines = lines_of("workflow/Snakefile")
     assert len(lines) < limit
     assert not any(line.startswith(("def ", "class ")) for line in lines)
+
+
+def test_what_a_report_needs_is_installed_with_the_project() -> None:
+    """``snakemake --report`` imports pygments, which only extras would bring: tests have it through pytest."""
+    (snakemake,) = (named for named in map(Requirement, PROJECT["dependencies"]) if named.name == "snakemake")
+    needs = map(Requirement, requires("snakemake") or [])
+    brought = {each.name for each in needs for extra in ("", *snakemake.extras) if _applies(each, extra)}
+    assert "pygments" in brought
+
+
+def _applies(requirement: Requirement, extra: str) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})

@@ -16,6 +16,7 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from resaudit.cli.workflow import JobsOfRules, ReadableLog, make_readable, overrides_from, verdicts_in_words
+from resaudit.plan.composition import load
 from tests.claims.made import mentions
 from tests.refusals import refused
 
@@ -60,18 +61,33 @@ def test_more_cores_than_may_be_used_are_said(
     assert len(caplog.messages) == said
 
 
-def test_verdicts_of_all_papers_are_counted(tmp_path: Path) -> None:
-    counts = [{"supported": 8, "not run": 1}, {"supported": 2, "not run": 0}]
-    papers = [{"counts": count, "not_drawn": [{"id": f"p{i}/{n}"} for n in "abc"]} for i, count in enumerate(counts)]
+def test_verdicts_of_all_papers_or_of_what_is_asked_for_are_counted(tmp_path: Path) -> None:
+    """A paper's name asks for the claims that have no figure yet, too."""
+    first, second = "demystifying_resnet/theorem1", "identity_matters/table1"
+    standings = [(first, "supported", None), ("demystifying_resnet/none", "not run", None), (second, "supported", None)]
+    standings += [(second, "inconclusive", None), (second, "supported", "to its table")]
+    claims = [
+        {"id": f"{evidence}-{i}", "evidence": evidence, "verdict": verdict, "fitted": fitted, "obstacle": ""}
+        for i, (evidence, verdict, fitted) in enumerate(standings)
+    ]
+    others = [{"id": f"identity_matters/{n}", "why": "it has another seed"} for n in "abc"]
+    counts = {"supported": 2, "not run": 1, "inconclusive": 1, "fitted": 1}
     audit = tmp_path / "audit.json"
+    papers = [{"counts": counts, "not_drawn": others, "claims": claims}]
     audit.write_text(json.dumps({"scale": "smoke", "papers": papers}), encoding="utf-8")
-    (words,) = verdicts_in_words(audit)
-    assert mentions(words, "scale smoke", "10 supported", "1 not run")
+    (words,) = verdicts_in_words(audit, load())
+    assert mentions(words, "scale smoke", "2 supported", "1 not run")
     assert words.endswith(str(tmp_path / "audit.html"))
-    (tmp_path / "p1").mkdir()
+    for asked, said, not_run in (("theorem1", "1 of 1", False), ("demystifying_resnet", "1 of 2", True)):
+        (words,) = verdicts_in_words(audit, load([f"figures=[{asked}]"]))
+        assert words.startswith(said)
+        assert ("1 not run" in words) == not_run
+    (words,) = verdicts_in_words(audit, load([f"figures=[{second}]"]))
+    assert mentions(words, "1 of 3", "1 inconclusive", "1 fitted")
+    (tmp_path / "identity_matters").mkdir()
     for name in ("a.csv", "b.csv", "c.json"):
-        (tmp_path / "p1" / name).touch()
-    assert list(verdicts_in_words(audit))[1].startswith("2 ")
+        (tmp_path / "identity_matters" / name).touch()
+    assert list(verdicts_in_words(audit, load()))[1].startswith("2 ")
 
 
 @pytest.mark.parametrize("number", [202405, 1e5, True, ["a", "b"], {"a": 1}])

@@ -26,6 +26,7 @@ from resaudit.base.papers import as_words, check_installed_from
 from resaudit.cli.workflow import (
     JobsOfRules,
     checkout_of,
+    end_in_words,
     errors_in_one_line,
     figure_targets,
     has_unjudged,

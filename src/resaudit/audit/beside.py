@@ -1,14 +1,13 @@
 """Two audits side by side: claims with another verdict, and what differs between the runs that may be the cause."""
 
 import json
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from resaudit.audit.claim_models import JudgedClaim
 from resaudit.audit.models import Audit, DrawnFigure
+from resaudit.base.text import folded
 
-WIDTH = 100
 ONLY_TABLES = (
     "only the tables differ, of equal settings, code and packages: chaotic trainings part where a processor rounds "
     "otherwise"
@@ -83,9 +82,9 @@ def side_by_side(first: Audit, second: Audit) -> Iterator[str]:
         if not pair.agrees:
             yield f"\n{pair.claims[0].id}: {' | '.join(claim.standing for claim in pair.claims)}"
             for name, claim in zip("AB", pair.claims, strict=True):
-                yield textwrap.fill(f"{name}: {claim.why}", WIDTH, initial_indent="  ", subsequent_indent="     ")
+                yield folded(f"{name}: {claim.why}", "  ", "     ")
             for line in pair.differences():
-                yield textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+                yield folded(line, "  - ")
 
 
 def _judged_by(claim: JudgedClaim) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """The audit in a terminal."""
 
 import shlex
-import textwrap
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -10,10 +9,10 @@ from resaudit.audit.build import make_audit
 from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
 from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, refuse_unjudged, standings_of
 from resaudit.audit.models import Audit, Robustness
-from resaudit.base.commands import resaudit_command
+from resaudit.base.commands import ANY_FOLDER, resaudit_command
 from resaudit.base.errors import ResauditError, least_name, one_named
 from resaudit.base.papers import as_words, outside_papers
-from resaudit.base.text import counted
+from resaudit.base.text import counted, folded
 from resaudit.claims.records import UNJUDGED
 from resaudit.figures.tables import drawn
 from resaudit.plan.layout import Layout
@@ -21,9 +20,6 @@ from resaudit.plan.models import Config
 from resaudit.plan.overrides import in_hydra
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import command_for
-
-WIDTH = 100
-HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (its interval)", "our threshold")
 
 
 def run_audit(
@@ -51,18 +47,19 @@ def run_audit(
         say(line)
     if of_other_settings:
         command = f"{command_for(of_other_settings, overrides, as_words())} -R show"
-        say(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for: {command}")
-        say("a figure of another scale counts as it is with FIGURE.scale=SCALE")
+        say(folded(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for:"))
+        say(command)
+        say(folded("a figure of another scale counts as it is with FIGURE.scale=SCALE"))
     refuse_unjudged({claim.id: claim.obstacle for claim in chosen})
     if strict:
         _refuse_unsupported(chosen)
 
 
 def _chosen(plan: Plan, audit: Audit, claim_id: str | None) -> list[JudgedClaim]:
-    """The claim of that id, or those that the chosen figures decide; raises ResauditError if there is none."""
+    """The claim of that id, or those that are asked for; raises ResauditError if there is none."""
     if claim_id is not None:
         return [claim for claim in audit.claims if claim.id == claim_id]
-    chosen = [claim for claim in audit.claims if not plan.config.figures or claim.evidence in plan.figures]
+    chosen = [claim for claim in audit.claims if plan.config.asks_about(claim.evidence)]
     if not chosen:
         raise ResauditError(
             "missing-claim",
@@ -91,7 +88,7 @@ def _set_for_run(audit: Audit) -> Iterator[str]:
     if set_here:
         yield f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:"
     for short, text in set_here:
-        yield textwrap.fill(f"{short}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        ")
+        yield folded(f"{short}: {text}", "    ", "        ")
 
 
 def _mixed_code(audit: Audit, figures: Collection[str]) -> Iterator[str]:
@@ -129,29 +126,38 @@ def _least_names(audit: Audit) -> dict[str, str]:
 
 
 def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
-    """The verdicts as a table: of each check how many comparisons meet the threshold, and the worst effect."""
-    commit, least = audit.provenance.commit, _least_names(audit)
-    made_by = commit.in_words if commit else "unknown"
-    yield textwrap.fill(f"scale {audit.scale_in_words}; commit {made_by}", WIDTH, subsequent_indent="    ")
-    rows = [HEADINGS]
-    for claim in claims:
-        lead = (least[claim.id], claim.standing)
-        for check in claim.checks:
-            effect, ends = check.worst_in_words
-            worst = effect if check.exact or check.worst is None else f"{effect} ({ends})"
-            rows.append((*lead, check.name, check.met_in_words, worst, check.check.threshold))
-            lead = ("", "")
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
-    for row in rows:
-        yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-    matrices = {paper.id: paper.robustness for paper in audit.papers}
-    for claim in claims:
-        measured = any(check.points for check in claim.checks)
-        said = opposed(claim, matrices[claim.paper]) if measured else claim.why
-        if said:
-            yield textwrap.fill(f"{least[claim.id]}: {said}", WIDTH, subsequent_indent="    ")
-    yield counts_in_words(standings_of(claims))
-    yield "--claim ID shows one claim in full; figures/audit.html shows all."
+    """The verdicts by paper: of each check how many comparisons meet the threshold, and the worst effect.
+
+    Args:
+        audit: the audit that has the claims.
+        claims: those to show.
+    """
+    commit = audit.provenance.commit
+    yield folded(f"scale {audit.scale_in_words}; commit {commit.in_words if commit else 'unknown'}")
+    for paper in audit.papers:
+        of_paper = [claim for claim in claims if claim.paper == paper.id]
+        not_run = [claim.name for claim in of_paper if claim.verdict == "not run"]
+        if of_paper:
+            yield f"\n{paper.id}"
+        for claim in of_paper:
+            if claim.name not in not_run:
+                yield f"{claim.standing:12}  {claim.name}"
+                yield from _measured(claim, paper.robustness)
+        if not_run:
+            yield folded(f"not run:      {', '.join(not_run)}")
+    yield ""
+    yield folded(counts_in_words(standings_of(claims)))
+    yield folded("--claim ID: one in full, or why it was not run; figures/audit.html: all.")
+
+
+def _measured(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[str]:
+    """A line for each check, and what else is to be known of the verdict."""
+    for check in claim.checks:
+        effect, ends = check.worst_in_words
+        worst = effect if check.exact or check.worst is None else f"{effect} ({ends})"
+        yield folded(f"{check.name}: {check.check.threshold} in {check.met_in_words}; worst {worst}", "    ", "      ")
+    if said := opposed(claim, matrix) if any(check.points for check in claim.checks) else claim.why:
+        yield folded(said, "    ", "      ")
 
 
 def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequence[str] = ()) -> Iterator[str]:
@@ -163,38 +169,35 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
         claim: the claim.
         overrides: the overrides as they were given.
     """
-
-    def wrapped(text: str) -> str:
-        return textwrap.fill(text, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-
     yield f"{claim.id}: {claim.standing}"
-    yield wrapped(f"the paper: {claim.statement} ({claim.where})")
-    yield wrapped(f"verdict: {claim.why}")
+    yield folded(f"the paper: {claim.statement} ({claim.where})")
+    yield folded(f"verdict: {claim.why}")
     matrix = next(paper.robustness for paper in audit.papers if paper.id == claim.paper)
     if readings := opposed(claim, matrix):
-        yield readings
+        yield folded(readings)
     if claim.leans:
-        yield wrapped(claim.leans)
+        yield folded(claim.leans)
     if claim.would_decide:
-        yield wrapped(f"{claim.would_decide} {claim.deciding_command or ''}")
+        command = (claim.deciding_command or "").replace(ANY_FOLDER, shlex.join(as_words()))
+        yield folded(f"{claim.would_decide} {command}")
     if claim.fitted:
-        yield wrapped(f"no evidence: {claim.fitted}")
+        yield folded(f"no evidence: {claim.fitted}")
     if claim.finding:
         more = f" (docs/findings.md#{claim.name})" if claim.paper not in outside_papers() else ""
-        yield wrapped(f"why, as far as tested: {claim.finding}{more}")
-    yield wrapped(f"interpretation: {claim.interpretation}")
-    yield wrapped(f"reason: {claim.reason}")
+        yield folded(f"why, as far as tested: {claim.finding}{more}")
+    yield folded(f"interpretation: {claim.interpretation}")
+    yield folded(f"reason: {claim.reason}")
     for entry in claim.set_for_run:
-        yield wrapped(f"not the repository's: {entry}")
+        yield folded(f"not the repository's: {entry}")
     if claim.response:
-        yield wrapped(f"response of {claim.response.author}, {claim.response.date}: {claim.response.text}")
+        yield folded(f"response of {claim.response.author}, {claim.response.date}: {claim.response.text}")
     composed, where = config.claims_of(claim.paper)[claim.name], f"claims.{claim.paper}.{claim.name}"
     for check in claim.checks:
         yield f"\n{check.name.replace('-', ' ')}: {check.verdict} ({check.check.name})"
-        yield wrapped(f"{check.meaning}; our threshold: {check.check.threshold}")
-        yield from (wrapped(turns.words) for turns in check.turns)
+        yield folded(f"{check.meaning}; our threshold: {check.check.threshold}")
+        yield from (folded(turns.words) for turns in check.turns)
         for entry in check.set_for_run:
-            yield wrapped(str(entry))
+            yield folded(str(entry))
         yield from _points(check.points)
         for line in check.left_out:
             yield f"    excluded: {line}"
@@ -207,8 +210,8 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     if figure := config.figure.get(claim.evidence):
         yield f"\nfigure {figure.name}: {figure.title}"
         yield f"explained: {resaudit_command('explain', figure.name, *as_words(), *overrides)}"
-        yield from (wrapped(f"variant={name}: {variant.summary}") for name, variant in figure.variants.items())
-    yield from map(wrapped, under_variants(claim, matrix))
+        yield from (folded(f"variant={name}: {variant.summary}") for name, variant in figure.variants.items())
+    yield from map(folded, under_variants(claim, matrix))
     if claim.command:
         yield f"\nreproduce with: {command_for([claim.evidence], overrides, as_words())}"
 

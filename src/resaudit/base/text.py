@@ -1,6 +1,8 @@
 """Numbers, intervals, lists, times and sizes in words."""
 
 import math
+import shutil
+import textwrap
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +17,20 @@ LONGEST_LIST = 8
 """Longer lists are abbreviated."""
 NEAR_ONE = 0.1
 """Ratios this close to 1 are printed in per cent."""
+
+
+def folded(text: str, first: str = "", others: str = "    ") -> str:
+    """A paragraph folded at the terminal's width: 40 to 120 columns, 80 where there is no terminal.
+
+    Args:
+        text: the paragraph; words and paths are never broken.
+        first: what stands before its first line.
+        others: what stands before each other line.
+    """
+    width = min(max(shutil.get_terminal_size().columns, 40), 120)
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -109,6 +109,9 @@ def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
 
     A reference's claims that the matrix does not have stay, unless they have changed since: a matrix that takes hours
     can be made figure by figure.
+
+    Raises:
+        ResauditError: a matrix is stale, as one of another paper of the same name, whose run was here before.
     """
     for paper in dict.fromkeys(figure.split("/")[0] for figure in plan.figures):
         csv = Layout(plan.config.paths).figure(f"{paper}/robustness", "csv")
@@ -116,6 +119,7 @@ def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
             reference, claims = reference_file(f"{paper}/robustness"), plan.config.claims_of(paper)
             places = {claim: place for place, claim in enumerate(claims)}
             matrix, table = _read(csv.with_suffix(".json")), _as_text(csv)
+            _refuse_stale(matrix, plan.config, paper, csv)
             if reference.is_file():
                 kept, rows = _read(reference.with_suffix(".json")), _as_text(reference)
                 now = ledger_of(plan.config, paper, kept.ledger)
@@ -125,6 +129,19 @@ def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
             content = matrix.model_copy(update={"reference": True, "sha256": sha256_of(reference), "drawings": {}})
             write_json(reference.with_suffix(".json"), content.model_dump())
             say(f"{paper}/robustness: {len(matrix.ledger)} claims in {reference}")
+
+
+def _refuse_stale(matrix: Matrix, config: Config, paper: str, csv: Path) -> None:
+    """Ask what the page asks of a matrix: whether it is of these claims and of the tables that are there."""
+    files = {name: Layout(config.paths).figure(name, "csv") for name in matrix.tables}
+    tables = matrix.tables | {name: sha256_of(file) for name, file in files.items() if file.is_file()}
+    if reason := matrix.stale(ledger_of(config, paper, matrix.ledger), tables):
+        raise ResauditError(
+            "stale-matrix",
+            "{file} is not this paper's as it is now ({reason}); run snakemake --cores all robustness, or remove it",
+            file=csv,
+            reason=reason,
+        )
 
 
 def joined(kept: Matrix, stay: Mapping[str, str], matrix: Matrix) -> Matrix:

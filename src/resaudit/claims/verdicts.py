@@ -8,7 +8,7 @@ from typing import get_args
 import pandas as pd
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.text import number, span
+from resaudit.base.text import in_words, number, span
 from resaudit.claims.checks.measured import Effect, Measured, Point
 from resaudit.claims.decision import (
     ERROR_RATE,
@@ -215,6 +215,9 @@ def judge(
     if table.empty:
         raise ResauditError("empty-table", "the table has no rows")
     effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
+    for name, measured in effects.items():
+        if not measured.points:
+            measured.missing.extend(_absent(claim.checks[name], table))
     points = [point for measured in effects.values() for point in measured.points]
     error = error_of(rung)
     level = shared_level(sum(not point.shown.is_exact for point in points), error)
@@ -223,6 +226,20 @@ def judge(
     if missing:
         return Judgement(Verdict.inconclusive, f"not enough evidence: {'; '.join(missing)}", results)
     return Judgement(verdict_of_all([result.verdict for result in results]), "", results)
+
+
+def _absent(check: Check, table: pd.DataFrame) -> list[str]:
+    """Of each value by which the check chooses rows and that no row has, which there are: it may be misspelt."""
+    chosen = [
+        *getattr(check, "rows", {}).items(),
+        *((getattr(check, "by", ""), v) for v in getattr(check, "bounds", {})),
+    ]
+    known = {column: list(dict.fromkeys(table[column].astype(str))) for column, _ in chosen}
+    return [
+        f"no row has {column} {value!r}; there are {in_words(known[column])}"
+        for column, value in chosen
+        if value not in known[column]
+    ]
 
 
 def untried(claim: Claim) -> list[CheckResult]:

@@ -153,8 +153,10 @@ def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides)
         for paper in config.claims:
             click.echo(f"{claims_sha256(config, paper)}  {paper}")
         return
-    meant = [each for name in names for each in _figures_or_claim(name, config)]
-    figures, claims = [name for name in meant if name in config.figure], [n for n in meant if n not in config.figure]
+    papers = [name for name in names if name in config.papers()]
+    meant = [each for name in names if name not in papers for each in _figures_or_claim(name, config)]
+    figures = [*papers, *(name for name in meant if name in config.figure)]
+    claims = [name for name in meant if name not in config.figure]
     if wanted is not None:
         claims.append(wanted)
     if len(claims) > 1 or (claims and figures):
@@ -170,13 +172,16 @@ def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides)
 @_with_overrides
 def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn, and which of them are left out unless they are named."""
+    from resaudit.base.text import folded
+    from resaudit.cli.workflow import check_modules
     from resaudit.plan.left_out import left_out_in_words
 
     config = _config(overrides)
+    check_modules(config.figure)
     for name, figure in config.figure.items():
-        print(f"{name:32} {figure.title}")
+        print(folded(f"{name:32} {figure.title}", others=" " * 33))
     for line in left_out_in_words(config, overrides):
-        print(line)
+        print(folded(line))
 
 
 @cli.command()
@@ -184,6 +189,7 @@ def list_figures(overrides: Overrides) -> None:
 def explain(words: Overrides) -> None:
     """Show what FIGURE is drawn from, how CLAIM is judged, what PAPER costs, or (without a name) the whole run."""
     from resaudit.cli import explain as explained
+    from resaudit.cli.workflow import check_modules
     from resaudit.plan.composition import load
     from resaudit.plan.plan import make_plan
 
@@ -192,6 +198,7 @@ def explain(words: Overrides) -> None:
     if len(names) > 1:
         raise click.UsageError("explain takes one paper, figure or claim, or none")
     meant = _figures_or_claim(names[0], config) if names else []
+    check_modules([name for name in meant if name in config.figure] or config.figure)
     name = meant[0] if len(meant) == 1 else ""
     if not name:
         if names:

@@ -1,7 +1,6 @@
 """What ``resaudit explain`` prints of a figure and of the whole run, and ``resaudit checks``."""
 
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import get_type_hints
 from resaudit.audit.job import AuditJob
 from resaudit.base.models import meanings, summary
 from resaudit.base.text import duration as in_units
-from resaudit.base.text import in_minutes, number
+from resaudit.base.text import folded, in_minutes, number
 from resaudit.figures.draw import draw_job
 from resaudit.figures.references import references
 from resaudit.jobs.duration import duration
@@ -27,8 +26,6 @@ from resaudit.plan.plan import FigurePlan, Plan
 from resaudit.plan.words import deviations, value_of
 from resaudit.runtime.devices import cuda_is_usable
 from resaudit.runtime.limits import processors
-
-WIDTH = 100
 
 
 def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
@@ -187,7 +184,4 @@ def _steps(plan: Plan, estimates: Estimates) -> dict[str, _Step]:
 
 def _wrapped(text: str, indent: int = 2) -> list[str]:
     margin = " " * indent
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=margin, subsequent_indent=margin + "  ", break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
+    return folded(text, margin, margin + "  ").splitlines()

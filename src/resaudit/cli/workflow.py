@@ -1,10 +1,13 @@
 """Helpers of the Snakefile: ``--config`` as Hydra overrides, checks before the first job, one run per folder."""
 
+import ast
 import logging
 import os
 import re
+import shlex
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -13,7 +16,7 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from resaudit.audit.claim_models import counts_in_words, refuse_unjudged
+from resaudit.audit.claim_models import counts_in_words, refuse_unjudged, standing_of
 from resaudit.audit.job import AuditJob
 from resaudit.base.errors import ResauditError, figures_named, least_name
 from resaudit.base.files import read_json
@@ -41,6 +44,8 @@ OTHER_RULES = ("all", "draw", "show", "audit", "robustness_matrix", "robustness"
 """Rules that are no kind of computing job; of a figure see :func:`figure_targets`."""
 SHOWN_BY = "DefaultStreamHandler"
 """Name of Snakemake's handler that writes to the terminal."""
+REPEATED = ("Select jobs to execute", "Execute ", "Complete log", "Elapsed time")
+"""How those of Snakemake's lines begin that are left out of a quiet terminal."""
 DAY = 86_400
 """Seconds."""
 
@@ -166,7 +171,7 @@ class JobsOfRules:
         self.files.check_unused(fetches=not all(map(os.path.exists, raw)))
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         self._estimates = Estimates.of(self.plan.config, self.execution)
-        check_modules(self.plan)
+        check_modules(self.plan.figures)
         check_under_variants(self.plan.config, self._configuration)
         self.overrides, self._from_files, self._writes = tuple(overrides), bool(only), writes
         # The jobs of a run at work still read their plan files, which say on what device they run.
@@ -253,10 +258,13 @@ class JobsOfRules:
         return job
 
 
-def check_modules(plan: Plan) -> None:
-    """Check before any job that every chosen figure has a module, and a name that no rule has."""
+def check_modules(figures: Iterable[str]) -> None:
+    """Check before any job that figures have modules with ``table`` and ``plot``, and names that no rule has.
+
+    Modules are not imported, which takes seconds. Two kinds of job of one name are refused too.
+    """
     taken = {*computing_kinds(), *OTHER_RULES}
-    for name in plan.figures:
+    for name in figures:
         paper, _, figure = name.partition("/")
         if figure in taken:
             raise ResauditError(
@@ -276,6 +284,26 @@ def check_modules(plan: Plan) -> None:
                 path=file_of_paper(paper, f"{figure}.yaml"),
                 module=(place.source if place else Path("src", paper)) / f"{figure}.py",
             )
+        if lacking := {"table", "plot"} - _names_at_top(Path(str(spec.origin))):
+            raise ResauditError(
+                "missing-function",
+                "{path} has no {lacking}; a figure's module has table(results) and plot(table)",
+                path=spec.origin,
+                lacking=sorted(lacking),
+            )
+
+
+def _names_at_top(module: Path) -> set[str]:
+    """The names that a module defines, assigns or imports; of one that is no Python both of a figure's."""
+    try:
+        nodes = ast.parse(module.read_bytes()).body
+    except SyntaxError:
+        return {"table", "plot"}  # said where it is imported
+    return {
+        str(getattr(part, "id", getattr(part, "name", "")))
+        for node in nodes
+        for part in (node, *getattr(node, "targets", ()), *getattr(node, "names", ()))
+    }
 
 
 def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
@@ -332,6 +360,13 @@ class ReadableLog(logging.Formatter):
         return self.snakemake.format(logging.makeLogRecord(values))
 
 
+def says_something(record: logging.LogRecord) -> bool:
+    """Whether a record is for a quiet terminal: not what the line on progress says too, nor a job's end by Ctrl-C."""
+    text = record.getMessage()
+    interrupted = re.search(r"exit status 130\b|Signals\.SIGINT", text)
+    return not (vars(record).get("event") == "job_finished" or text.startswith(REPEATED) or interrupted)
+
+
 def _counted(files: Sequence[str] | None) -> list[str]:
     """The first of some files, and how many more.
 
@@ -350,6 +385,8 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
     for handler in logger.handlers:
         if handler.name == SHOWN_BY and handler.formatter:
             handler.setFormatter(ReadableLog(handler.formatter, partial(jobs.time_left, workflow)))
+            if "RULES" in {quiet.name for quiet in workflow.output_settings.quiet or ()}:
+                handler.addFilter(says_something)
     where = f"{workflow.nodes} jobs of the cluster at once" if workflow.nodes else f"{workflow.cores} cores"
     logger.info(f"estimated: {jobs.time_left(workflow)} on {where}")
     usable = processors()
@@ -357,15 +394,42 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
         logger.info(f"--cores is {workflow.cores}, but only {counted(usable, 'processor')} may be used here")
 
 
-def verdicts_in_words(audit: Path) -> Iterator[str]:
+def end_in_words(failed: Iterable[Any]) -> list[str]:
+    """How a run ended that did not do all: each failed job of Snakemake's with its log's last line, or that it stopped.
+
+    A group, as Slurm gets them, fails as one; those of its jobs count that wrote a log.
+    """
+    jobs = [job for each in failed for job in (each if each.is_group() else [each])]
+    lines = []
+    for rule, log in ((job.rule.name, Path(log)) for job in jobs for log in job.log):
+        said = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
+        if last := next(filter(str.strip, reversed(said)), ""):
+            lines.append(f"failed: {rule}: {last}; all that it said: cat {shlex.quote(str(log))}")
+    if failed:
+        return [*lines, f"{counted(len(jobs), 'job')} failed; the same command goes on where it was"]
+    return ["stopped; the same command goes on where it was"]
+
+
+def verdicts_in_words(audit: Path, config: Config) -> Iterator[str]:
     """The scale, the counts of verdicts and where the page is; then how many drawn figures do not count there.
+
+    Args:
+        audit: the ``audit.json``, beside its page.
+        config: of the run; if it asks for some figures or papers, their claims alone are counted.
 
     Raises:
         ResauditError: in the end, if a claim cannot be judged.
     """
     made = read_json(audit)
-    words = counts_in_words(*(paper["counts"] for paper in made["papers"]))
-    yield f"claims: {words}, at scale {made['scale']}; open {audit.with_suffix('.html')}"
+    claims = [claim for paper in made["papers"] for claim in paper["claims"]]
+    if not config.figures:
+        words = f"claims: {counts_in_words(*(paper['counts'] for paper in made['papers']))}"
+    else:
+        asked = [claim for claim in claims if config.asks_about(claim["evidence"])]
+        counts = Counter(standing_of(claim["verdict"], claim["fitted"]) for claim in asked)
+        words = f"{counts.pop('supported', 0)} of {len(asked)} chosen claims supported"
+        words = ", ".join([words, *(f"{number} {standing}" for standing, number in counts.items())])
+    yield f"{words}, at scale {made['scale']}; open {audit.with_suffix('.html')}"
     absent = (figure for paper in made["papers"] for figure in paper["not_drawn"])
     not_counted = [figure["id"] for figure in absent if not figure["why"].startswith(UNJUDGED)]
     others = sum((audit.parent / f"{figure}.csv").is_file() for figure in not_counted)
@@ -375,7 +439,7 @@ def verdicts_in_words(audit: Path) -> Iterator[str]:
             "the command that drew them (drawings are only copied); figures of several scales on one page: add "
             "overrides=[FIGURE.scale=SCALE]"
         )
-    refuse_unjudged({claim["id"]: claim["obstacle"] for paper in made["papers"] for claim in paper["claims"]})
+    refuse_unjudged({claim["id"]: claim["obstacle"] for claim in claims})
 
 
 def has_unjudged(audit: Path) -> bool:

@@ -51,9 +51,10 @@ def refuse_undrawn(plan: Plan) -> None:
     if not any(layout.figure(name, "csv").is_file() for name in plan.figures):
         raise ResauditError(
             "missing-table",
-            "{folder} has none of the chosen figures; run snakemake --cores all, choose with figures=[…], or give "
-            "paths.figures",
+            "{folder} has none of the chosen figures; run snakemake --cores all, choose with figures=[…], or see the "
+            "committed results with paths.figures={committed}",
             folder=layout.figures.absolute(),
+            committed=folder_of(next(iter(plan.config.figure)).split("/")[0]) / "figures" / "reference",
         )
 
 

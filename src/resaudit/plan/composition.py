@@ -172,7 +172,8 @@ def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[N
         yield
     except ResauditError as error:
         place = str(error.fields.get("place", ""))
-        if not overrides and "path" not in error.fields and re.split(r"[.\[]", place)[0] not in OF_FIGURES:
+        named = error.file is not None or "path" in error.fields
+        if not overrides and not named and re.split(r"[.\[]", place)[0] not in OF_FIGURES:
             error.file = file_of_paper(file.parent.name, file.name)
             error.fields |= {"place": place.removeprefix(f"{where}.")} if place else {}
         raise

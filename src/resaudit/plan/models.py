@@ -175,6 +175,13 @@ class Config(Run):
             chosen = set(self.figure) - set(self.left_out)
         return {name: figure for name, figure in self.figure.items() if name in chosen}
 
+    def asks_about(self, evidence: str) -> bool:
+        """Whether claims on ``paper/figure`` are asked for: by the figure's name, or with all of the paper's.
+
+        A paper's claims are those too whose figure is left out, or does not exist yet.
+        """
+        return not self.figures or evidence.split("/")[0] in self.figures or evidence in self.chosen_figures()
+
     def not_chosen(self) -> dict[str, str]:
         """The figures that the run is asked for and leaves out, with the reason."""
         every = list(self.figure)

@@ -20,7 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from resaudit.base.errors import ResauditError, suggestion
 from resaudit.base.models import shown
-from resaudit.base.papers import config_folders
+from resaudit.base.papers import config_folders, file_of_paper
 
 # OmegaConf 2.3 parses with the SafeLoader of the module yaml, which is Python; its next version takes libyaml, which
 # parses ten times faster (https://github.com/omry/omegaconf/pull/1150).
@@ -67,6 +67,16 @@ class Files:
             raise ResauditError(
                 "unreadable-configuration", "{path} cannot be read ({reason})", path=file, reason=error.strerror
             ) from error
+        except yaml.MarkedYAMLError as error:
+            # A figure's file is read with those that it names, so only here is it known which one is wrong.
+            found = ResauditError(
+                "invalid-configuration",
+                "{fault} (line {line})",
+                fault="; ".join(dict.fromkeys(filter(None, (error.context, error.problem)))),
+                line=error.problem_mark.line + 1 if error.problem_mark else "unknown",
+            )
+            found.file = file_of_paper(file.parent.name, file.name) if file.parents[1].name == "paper" else file
+            raise found from error
         except RecursionError:
             size = LARGEST + 1
         if size > LARGEST:

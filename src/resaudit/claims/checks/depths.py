@@ -90,7 +90,7 @@ class GrowthExponent(Check, name="growth_exponent"):
 
     Attributes:
         networks: the networks, each measured separately; empty: the table is not about networks.
-        column: the quantity.
+        column: the quantity; a negative value is refused, an infinite one leaves its place out.
         by: the column used as depth.
         rows: values that select rows, by column.
         per: columns; each combination of their values is measured separately.

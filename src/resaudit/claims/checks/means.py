@@ -19,7 +19,7 @@ class MeanOfRuns(Check, name="mean_of_runs"):
     """Arithmetic mean of a positive quantity over runs.
 
     Attributes:
-        column: the quantity.
+        column: the quantity; a negative value is refused, an infinite one is a diverged run.
         rows: values that select rows, by column.
         per: columns; each combination of their values is measured separately.
     """
@@ -42,7 +42,7 @@ class MedianOfRuns(Check, name="median_of_runs"):
     """Median of a quantity over runs, with an exact interval whatever the law of the runs.
 
     Attributes:
-        column: the quantity.
+        column: the quantity; a negative value counts, an infinite one is a diverged run.
         rows: values that select rows, by column.
         per: columns; each combination of their values is measured separately.
     """
@@ -72,7 +72,7 @@ class AgainstBounds(Check, name="against_bounds"):
     """Mean or median of a positive quantity over runs, over a bound that differs by group; 1: the bound is just met.
 
     Attributes:
-        column: the quantity.
+        column: the quantity; a negative value is refused, an infinite one is a diverged run.
         by: the column that tells the groups.
         bounds: each group's bound, by the value of that column; each must be measured, and no other group is.
         statistic: mean or median over runs.

@@ -33,7 +33,7 @@ class ShareOfSteps(Check, name="share_of_steps"):
     """Share of a run's recorded steps at which a quantity, or its change, keeps a bound; mean over runs.
 
     Attributes:
-        column: the quantity.
+        column: the quantity; a negative value counts, an infinite one is a diverged run.
         by: the column of the steps, such as epoch, step or layer.
         above: the quantity, or its change, is above this.
         below: the quantity, or its change, is below this.
@@ -113,7 +113,7 @@ class MonotoneRuns(Check, name="monotone_runs"):
     the direction has not: they are mostly zero, and no interval knows of a rare run with one.
 
     Attributes:
-        column: the quantity.
+        column: the quantity; a negative value counts, a run with an infinite one is unknown.
         by: the column of the steps, such as epoch, step or layer.
         direction: rises (it never falls) or falls (it never rises).
         tolerance: how far a value may lie behind the furthest before it, as a share of the run's range.

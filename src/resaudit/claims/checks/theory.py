@@ -42,7 +42,8 @@ class Magnitude(Check, name="magnitude"):
     """Least (with ``at_least``) or largest value of each property over draws and sizes.
 
     Attributes:
-        properties: the properties, each measured separately.
+        properties: the properties, each measured separately; a negative value counts, one with an infinite value is
+            left out.
         absolute: measure the magnitude of the value.
     """
 

@@ -1,0 +1,59 @@
+"""How a run ends on the screen that did not do all, with the profile as it is. Oracle: the job's log, and the screen.
+
+Sees a stop that looks like a crash, a failure without its reason, and a screen that scrolls away what matters.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from resaudit.plan.models import Config
+from tests.conftest import AT_SMOKE, CHECKOUT, Completed, run_command
+
+RUN = [
+    sys.executable, "-m", "snakemake", "--snakefile", str(CHECKOUT / "Snakefile"), "--cores", "2", *AT_SMOKE,
+    "figures=[theorem1]",
+]  # fmt: skip
+
+
+def test_after_ctrl_c_the_last_line_says_how_to_go_on(mnist_config: Config, tmp_path: Path) -> None:
+    assert mnist_config
+    with (tmp_path / "screen").open("w") as screen:
+        run = subprocess.Popen(RUN, cwd=tmp_path, stdout=screen, stderr=screen, start_new_session=True)
+    for _ in range(600):
+        if list(tmp_path.glob("results/logs/*/*.log")):
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.wait(60) == 1
+    lines = (tmp_path / "screen").read_text(encoding="utf-8").splitlines()
+    assert lines[-1].startswith("stopped")
+    assert not [line for line in lines if "Error" in line]
+    assert run_command(*RUN, cwd=tmp_path).returncode == 0
+
+
+def screen(run: Completed) -> list[str]:
+    return (run.stdout + run.stderr).splitlines()
+
+
+def test_a_failed_job_is_told_by_its_logs_last_line(tmp_path: Path) -> None:
+    overrides = f"overrides=[paths.data={tmp_path}/data,dataset.sources=[folder]]"
+    run = run_command(*RUN, overrides, cwd=tmp_path)
+    assert run.returncode == 1
+    *_, failed, last = screen(run)
+    (log,) = tmp_path.glob("results/logs/fetch/*.log")
+    assert log.read_text(encoding="utf-8").splitlines()[-1] in failed
+    assert failed.endswith(f"cat {log.relative_to(tmp_path)}")
+    assert last.startswith("1 job failed")
+
+
+def test_what_matters_is_last_and_a_job_is_one_line(mnist_config: Config, tmp_path: Path) -> None:
+    assert mnist_config
+    lines = screen(run_command(*RUN, cwd=tmp_path))
+    done = [index for index, line in enumerate(lines) if " jobs done" in line]
+    assert done == list(range(done[0], done[0] + 6))
+    assert lines[done[-1] + 1 :] == [line for line in lines if "of 1 chosen claims supported" in line]
