@@ -42,6 +42,8 @@ def test_a_packed_file_is_unpacked_no_further_than_its_header_states(begins: byt
         file.write(begins)
         for _ in range(64):
             file.write(bytes(2**20))
+    for other in ("train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
+        (tmp_path / f"{other}-ubyte").touch()
     tracemalloc.start()
     try:
         with pytest.raises(ResauditError, match="train-images-idx3-ubyte"):

@@ -226,7 +226,7 @@ def test_a_variant_trains_again_only_what_it_changes() -> None:
 def test_what_a_variant_does_not_change_is_the_same_drawing() -> None:
     paper = "demystifying_resnet"
     drawings = robustness_job(Plans.composed(), paper, load(["scale=paper"])).drawings
-    fig04, whole = (f"{paper}/{figure}" for figure in ("fig04", "shortcut_depths"))
+    fig04, whole = (f"{paper}/{figure}" for figure in ("fig04", "shortcut1"))
     assert drawings["exactly-zero"][whole] == drawings[CONFIGURED][whole]
     assert drawings["exactly-zero"][fig04] not in (drawings[CONFIGURED][fig04], drawings[CONTROL][fig04])
 

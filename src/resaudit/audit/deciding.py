@@ -55,6 +55,8 @@ def would_decide(
             return f"More runs alone would not decide it, since an interval is open: {reasons[0]}{more}.", None
         return f"Too close to call: {MOST_RUNS} runs would not decide it, or it is not known.", None
     wanted = max(number for number in needed if number is not None)
+    if config.figure[figure].protocol.is_confirmed and any(result.check.on_screening for result in is_open):
+        return f"About {wanted} runs of the sweep would decide it.", None
     read = max(point.runs for result in is_open for point in result.points if result.runs_to_decide == wanted)
     return by_more_runs(config, figure, read, wanted, overrides, files)
 

@@ -163,7 +163,7 @@ def median_ratio_interval(above: Sequence[float], below: Sequence[float], level:
     Each errs half as often, so that together they cover at least their level (Bonferroni).
 
     >>> median_ratio_interval(range(10, 110, 10), range(1, 11), 0.95)
-    (2.0, 50.0)
+    (2.2222222222222223, 45.0)
     """
     (low, high), (least, most) = (median_interval(each, (1 + level) / 2) for each in (above, below))
     return max(low, 0.0) / most if most else math.inf, high / least if least > 0 else math.inf

@@ -30,6 +30,7 @@ class Check(Model):
         name: name of the check in YAML.
         reads: the figure's keys and tolerances that it needs besides the columns that its parameters name.
         about_divergence: whether diverged runs are what it measures; otherwise they never support a claim.
+        on_screening: whether it measures the runs of a sweep that chooses rates, not the fresh ones.
         at_least: the effect is not below this.
         at_most: the effect is not above this.
         within_factor: the effect, a ratio, lies between 1/f and f.
@@ -38,6 +39,7 @@ class Check(Model):
     name: ClassVar[str]
     reads: ClassVar[tuple[str, ...]] = ()
     about_divergence: ClassVar[bool] = False
+    on_screening: ClassVar[bool] = False
     at_least: float | None = None
     at_most: float | None = None
     within_factor: Annotated[float, Field(gt=1)] | None = None

@@ -274,6 +274,7 @@ class SpreadOverRates(Check, name="spread_over_rates"):
         rates_up_to: the largest rate that counts.
     """
 
+    on_screening = True
     reads = COLUMNS
     networks: Names
     depth: Depth
@@ -311,7 +312,7 @@ class ShareDiverged(Check, name="share_diverged"):
         rates_up_to: the largest rate that counts.
     """
 
-    about_divergence = True
+    about_divergence = on_screening = True
     reads = COLUMNS
     networks: Names
     depth: Depth
