@@ -73,7 +73,7 @@ def merged(into: Path, *places: Path, overrides: tuple[str, ...] = PROTOCOL) -> 
 
 
 def other_numbers(table: pd.DataFrame, factor: float = 1.01) -> pd.DataFrame:
-    return table.assign(condition_number=factor * table["condition_number"])
+    return table.assign(**{name: factor * table[name] for name in ("lambda_max", "condition_number")})
 
 
 def test_runs_of_other_seeds_are_pooled_in_any_order(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import one_line
+from resaudit.claims.records import UNJUDGED
 from resaudit.figures.drawing import ODD_CONTENT
 from resaudit.figures.tables import Drawn, unchanged
 from resaudit.share.imports.packed import Packed, unpacked
@@ -99,6 +100,10 @@ def table_faults(place: Path | str, figure: str) -> Iterator[None]:
 
 def _tables(place: Path, folder: Path, audit: Audit) -> dict[str, Drawn]:
     tables = {}
+    for absent in (figure for paper in audit.papers for figure in paper.not_drawn):
+        if absent.why.startswith(UNJUDGED):
+            with table_faults(place, absent.id):
+                raise ResauditError("unjudged-table", "{why}", why=absent.why)
     for figure in audit.figures:
         csv = folder / f"{figure.id}.csv"
         if not (csv.is_file() and csv.with_suffix(".json").is_file()):
