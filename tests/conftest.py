@@ -216,6 +216,13 @@ def run_command(*command: str, cwd: Path, timeout: float = 300, environment: dic
     )
 
 
+@pytest.fixture(autouse=True)
+def environment_stays() -> Iterator[None]:
+    """What ``resaudit`` sets for its children, called in this process, is not what other tests' children inherit."""
+    with mock.patch.dict(os.environ):
+        yield
+
+
 def in_process(*arguments: str, cwd: Path) -> Completed:
     """``resaudit …`` in a folder without a process of its own, whose imports take seconds."""
     said, wrong = StringIO(), StringIO()

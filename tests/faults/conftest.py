@@ -61,8 +61,9 @@ def nothing_half_written(*folders: Path) -> None:
 
 
 def error_of(run: Completed) -> str:
-    """The one line that says what is wrong."""
-    lines = [line for line in (run.stdout + "\n" + run.stderr).splitlines() if "resaudit: error: " in line]
+    """The one line that says what is wrong; a job's is told again when the run ends."""
+    lines = (run.stdout + "\n" + run.stderr).splitlines()
+    lines = [line for line in lines if "resaudit: error: " in line and not line.startswith("failed: ")]
     assert run.returncode != 0
     assert len({line.strip() for line in lines}) == 1, run.stdout[-1500:] + run.stderr[-3000:]
     assert "Traceback" not in run.stdout + run.stderr

@@ -22,7 +22,11 @@ RUN = [
 def test_after_ctrl_c_the_last_line_says_how_to_go_on(mnist_config: Config, tmp_path: Path) -> None:
     assert mnist_config
     with (tmp_path / "screen").open("w") as screen:
-        run = subprocess.Popen(RUN, cwd=tmp_path, stdout=screen, stderr=screen, start_new_session=True)
+        # Where the tests themselves run in the background, the shell has them ignore Ctrl-C.
+        run = subprocess.Popen(
+            RUN, cwd=tmp_path, stdout=screen, stderr=screen, start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
     for _ in range(600):
         if list(tmp_path.glob("results/logs/*/*.log")):
             break
