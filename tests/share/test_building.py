@@ -94,5 +94,5 @@ def test_a_table_of_staged_and_own_results_is_built_if_the_own_ones_are_whole(
 
 def test_an_archive_whose_tables_cannot_be_built_leaves_nothing(archive: Path, tmp_path: Path) -> None:
     name = f"results/{a_job(archive)}/spectra.npz"
-    bad = with_array(archive, tmp_path / "bad.zip", name, "condition_number", lambda array: array.fill(np.nan))
+    bad = with_array(archive, tmp_path / "bad.zip", name, "lambda_max", lambda array: array.fill(np.nan))
     assert_refused(bad, with_paths(configured(*OVERRIDES), tmp_path), "unusable-results", name=FIGURE)

@@ -7,6 +7,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from resaudit.figures.drawing import figure_module
+from resaudit.plan.experiment import in_words
 from resaudit.plan.figure import Figure
 
 CLOSE = 1e-9
@@ -27,6 +28,12 @@ def contradictions(table: pd.DataFrame, figure: Figure) -> Iterator[str]:
         if (wrong := again.notna() & ~same).any():
             first = int(np.flatnonzero(wrong)[0])
             yield (
-                f"{name} does not follow from the other columns in {wrong.sum()} rows; in line {first + 2} it is "
-                f"{column.iloc[first]}, allowed: {again.iloc[first]}"
+                f"{name} does not follow from the other columns in {wrong.sum()} rows; "
+                f"{place_of(table, first, figure)} it is {column.iloc[first]}, allowed: {again.iloc[first]}"
             )
+
+
+def place_of(table: pd.DataFrame, position: int, figure: Figure) -> str:
+    """A row in words: its keys, and its line in the file."""
+    keys = tuple((key, table[key].iloc[position]) for key in figure.keys if key in table)
+    return f"at {in_words(keys)} (line {position + 2})"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype, is_numeric_dtype
 
-from resaudit.figures.derived import contradictions
+from resaudit.figures.derived import contradictions, place_of
 from resaudit.figures.doubled import doubled
 from resaudit.figures.drawing import ODD_CONTENT
 from resaudit.plan.experiment import Coordinates, Product, at, in_words
@@ -59,7 +59,12 @@ def _numbers(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
         if name not in table:
             yield f"it has no column {name}; allowed: {', '.join([*part.figure.keys, *part.figure.tolerances])}"
         elif not is_numeric_dtype(table[name]):
-            yield f"{name} is not a number everywhere; allowed: numbers"
+            text = pd.to_numeric(table[name], errors="coerce").isna() & table[name].notna()
+            first = int(text.to_numpy().argmax())
+            yield (
+                f"{name} has text in {text.sum()} rows; {place_of(table, first, part.figure)} it is "
+                f"{table[name].iloc[first]!r}, allowed: numbers"
+            )
 
 
 def _counts(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
