@@ -59,7 +59,10 @@ def _numbers(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
         if name not in table:
             yield f"it has no column {name}; allowed: {', '.join([*part.figure.keys, *part.figure.tolerances])}"
         elif not is_numeric_dtype(table[name]):
-            text = pd.to_numeric(table[name], errors="coerce").isna() & table[name].notna()
+            there = table[name].notna()
+            numbers = pd.to_numeric(table[name], errors="coerce").notna()
+            # Numbers that are all written as text are text, too.
+            text = there & ~numbers if (there & ~numbers).any() else there
             first = int(text.to_numpy().argmax())
             yield (
                 f"{name} has text in {text.sum()} rows; {place_of(table, first, part.figure)} it is "
