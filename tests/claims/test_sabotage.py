@@ -16,7 +16,7 @@ REFERENCES = CHECKOUT / "figures" / "reference" / "demystifying_resnet"
 CONFIG = configured()
 CLAIMS = CONFIG.claims_of("demystifying_resnet")
 ON_IMAGES = {name.split("/")[1] for name, figure in CONFIG.figure.items() if figure.protocol.needs_gpu}
-"""Figures without reference tables; test_sabotage_images.py has their claims."""
+"""Figures without reference tables; tests/residual/images/test_sabotage.py has their claims."""
 CAN_BE_RUN = [n for n, c in CLAIMS.items() if c.kind == "empirical" and not c.not_yet and c.evidence not in ON_IMAGES]
 
 SWAPPED = {

@@ -21,7 +21,6 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from resaudit.share.archive.archive import write_crate
-from residual.demystifying_resnet.jobs.hessians import Hessians
 
 METADATA = "ro-crate-metadata.json"
 FIGURE = "demystifying_resnet/fig04"
@@ -106,6 +105,4 @@ def with_array(archive: Path, to: Path, name: str, array: str, change: Change) -
 def a_job(archive: Path) -> str:
     """The key of a job with an input in an archive."""
     with zipfile.ZipFile(archive) as real:
-        return next(
-            n[8:].rsplit("/", 1)[0] for n in sorted(real.namelist()) if n.startswith(f"results/{Hessians.kind}/")
-        )
+        return next(n[8:].rsplit("/", 1)[0] for n in sorted(real.namelist()) if n.startswith("results/hessians/"))

@@ -31,8 +31,8 @@ from residual.images.jobs import TrainImages
 from residual.images.records import Records
 from residual.images.setting import PostActivation, PreActivation
 from tests.conftest import configured
-from tests.made_records import made, write
 from tests.residual import test_print as print_rules
+from tests.residual.images.made_records import made, write
 
 ON_CPU = "device=cpu"
 NAMES = [name for name, figure in configured().figure.items() if figure.protocol.needs_gpu]

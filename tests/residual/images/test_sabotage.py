@@ -22,7 +22,7 @@ from residual.images.jobs import TrainImages
 from residual.images.setting import AllConvolutional, PostActivation, PreActivation
 from tests.claims.made import mentions
 from tests.conftest import configured
-from tests.made_records import made, write
+from tests.residual.images.made_records import made, write
 
 CONFIG = configured()
 ON_IMAGES = {

@@ -32,8 +32,8 @@ from residual.demystifying_resnet.looks import look
 from residual.demystifying_resnet.training.rates import choice_of, followed_rates
 from residual.demystifying_resnet.training.trajectory import Trajectory
 from tests.claims.made import mentions, result, sweep, verdict
-from tests.residual.test_stable_scaling_training import PAPER as STABLE_SCALING
-from tests.residual.test_stable_scaling_training import steady
+from tests.residual.stable_scaling.test_training import PAPER as STABLE_SCALING
+from tests.residual.stable_scaling.test_training import steady
 
 Table = pd.DataFrame
 OF_FIGURE = "figure.demystifying_resnet."

@@ -23,7 +23,7 @@ from residual.stable_scaling.checks import CommonRate, StepsToLoss
 from residual.stable_scaling.experiments.training import ScaledTraining
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 from tests.claims.made import mentions, result, verdict
-from tests.residual.test_stable_scaling_training import PAPER, falling, made, steady
+from tests.residual.stable_scaling.test_training import PAPER, falling, made, steady
 
 Table = pd.DataFrame
 NETWORK = "resnet-0.5"
