@@ -38,21 +38,21 @@ def job() -> Job:
     return training()
 
 
-def with_data(folder: Path, smoked: Path, job: Job) -> Path:
+def with_data(folder: Path, finished: Path, job: Job) -> Path:
     """A folder that holds nothing but whitened data and the job's plan."""
-    shutil.copytree(smoked / "results" / "whiten", folder / "results" / "whiten")
+    shutil.copytree(finished / "results" / "whiten", folder / "results" / "whiten")
     write_job(job, OFTEN, folder / "results")
     return folder
 
 
 @pytest.fixture
-def folder(smoked: Path, tmp_path: Path, job: Job) -> Path:
-    return with_data(tmp_path, smoked, job)
+def folder(finished: Path, tmp_path: Path, job: Job) -> Path:
+    return with_data(tmp_path, finished, job)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(smoked: Path, job: Job, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    folder = with_data(tmp_path_factory.mktemp("undisturbed"), smoked, job)
+def undisturbed(finished: Path, job: Job, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = with_data(tmp_path_factory.mktemp("undisturbed"), finished, job)
     done = run(folder, job)
     assert done.returncode == 0, done.stderr
     assert not list((folder / "results").glob("checkpoints/*/*"))
