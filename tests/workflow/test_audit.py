@@ -77,8 +77,8 @@ def test_figures_of_two_scales_are_audited_at_either_and_the_command_brings_the_
 def not_run(run: Completed) -> set[str]:
     """The figures whose claims a table of verdicts calls not run."""
     named = re.findall(r"^not run: +(\S.*\n(?: {4}\S.*\n)*)", run.stdout, re.MULTILINE)
-    claims = {name for names in named for name in re.findall(r"[\w-]+", names)}
-    return {claim.evidence for name, claim in claims().items() if name in claims}
+    found = {name for names in named for name in re.findall(r"[\w-]+", names)}
+    return {claim.evidence for name, claim in claims().items() if name in found}
 
 
 FIG04 = f"figure.{PAPER}.fig04.protocol"
