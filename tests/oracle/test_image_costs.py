@@ -71,7 +71,7 @@ def test_published_sizes() -> None:
 
 
 def cost(**changes: object) -> Cost:
-    usual = {"recipe": PAPER, "network": PreActivation(110), "runs": tuple(range(6))}
+    usual = {"recipe": PAPER, "network": PreActivation(110), "runs": (0,)}
     return job(**(usual | changes)).cost(Execution())
 
 
@@ -80,9 +80,11 @@ def test_costs_grow_with_what_is_asked_for() -> None:
     # Each epoch's test stays as it is.
     assert one.seconds > 5 * fewer.seconds
     assert one.gpu_seconds > 5 * fewer.gpu_seconds > 0
-    # One after the other.
-    assert cost(runs=(0,)).gpu_megabytes == one.gpu_megabytes
-    assert one.gpu_seconds > 5 * cost(runs=(0,)).gpu_seconds
+    # Up to four runs share a GPU, and more follow them.
+    four, six = (cost(runs=tuple(range(count))) for count in (4, 6))
+    assert 3 < four.gpu_megabytes / one.gpu_megabytes < 4
+    assert four.gpu_megabytes == six.gpu_megabytes
+    assert 2 < four.gpu_seconds / one.gpu_seconds < 4 < six.gpu_seconds / one.gpu_seconds * 1.5
 
 
 def test_a_smaller_last_batch_takes_its_share_beside_the_graph() -> None:

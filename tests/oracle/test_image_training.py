@@ -36,7 +36,7 @@ from residual.images.networks.build import build
 from residual.images.networks.layers import Convolution
 from residual.images.optimiser import FlatParameters, MomentumSgd
 from residual.images.records import Records
-from residual.images.run import Graph, Step, TrainingRun
+from residual.images.run import RECORDED, Graph, Step, TrainingRun
 from residual.images.samples import Samples
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
@@ -420,6 +420,37 @@ def test_a_run_does_not_depend_on_those_of_its_job(run: Callable[..., Records], 
     assert shared.norms[0, 0].tobytes() == shared.norms[1, 0].tobytes()
     assert shared.norms[0, 1].tobytes() != shared.norms[1, 1].tobytes()
     assert both.norms[0, 0].tobytes() != both.norms[1, 0].tobytes()
+
+
+@needs_card
+def test_runs_that_train_at_once_on_a_gpu_have_the_bytes_of_each_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Fetch, "image_set", lambda _: IMAGES, raising=False)
+
+    def records(*runs: int) -> Records:
+        made: Records = job(runs=runs).run(replace(work(tmp_path / str(runs)), device="cuda"))["records.npz"]
+        return made
+
+    together = records(0, 1, 2, 3, 4)
+    for place in range(5):
+        alone = records(place)
+        for name in RECORDED:
+            assert getattr(alone, name)[0].tobytes() == getattr(together, name)[place].tobytes(), name
+
+
+def test_a_state_is_the_same_in_every_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a GPU's checkpoint holds goes on on a CPU, and the other way round; here both layouts are on a CPU."""
+    one = new_run()
+    one.advance()
+    state, expected = one.state(), bytes_of(one)
+    monkeypatch.setattr("residual.images.optimiser.memory_format", lambda _: torch.contiguous_format)
+    other = new_run()
+    other.resume(state)
+    assert bytes_of(other) == expected
+    tensors = [run._parameters.tensors for run in (one, other)]
+    assert all(torch.equal(tensors[0][name], tensors[1][name]) for name in tensors[0])
+    assert not torch.equal(one._parameters.vector, other._parameters.vector)
 
 
 def test_more_samples_than_there_are_is_one_line(run: Callable[..., Records]) -> None:

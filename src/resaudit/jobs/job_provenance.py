@@ -31,6 +31,7 @@ class JobProvenance(BaseModel):
         python: version.
         packages: versions by name; None where one is not installed.
         cpu_platform: the machine's CPU platform.
+        parts: what computed each part of work that went on on another machine, by part of the job.
         code: hash of the code of its kind.
         sha256: digests of its result files, by name.
         inputs: digests of what it read, by ``kind/id/name``.
@@ -46,9 +47,19 @@ class JobProvenance(BaseModel):
     python: str
     packages: dict[str, str | None]
     cpu_platform: Annotated[CpuPlatform, Field(alias=CPU_PLATFORM)]
+    parts: dict[Line, list[CpuPlatform]] = {}
     code: Sha256
     sha256: dict[str, Sha256]
     inputs: dict[str, Sha256]
+
+    @property
+    def platforms(self) -> list[dict[str, JsonValue]]:
+        """The distinct CPU platforms that computed a part of it, the last one included."""
+        known, found = self.cpu_platform.keys(), [self.cpu_platform]
+        for part in (part for parts in self.parts.values() for part in parts):
+            platform = {key: value for key, value in part.items() if key in known}
+            found += [platform] if platform not in found else []
+        return found
 
     @model_validator(mode="before")
     @classmethod

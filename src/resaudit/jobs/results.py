@@ -54,9 +54,9 @@ def cpu_platforms(jobs: list["Job"], results: Path) -> list[dict[str, Any]]:
     """The distinct CPU platforms that jobs ran on; raises as :func:`read_provenance`."""
     platforms: list[dict[str, Any]] = []
     for job in jobs:
-        platform = read_provenance(job.folder(results)).cpu_platform
-        if platform not in platforms:
-            platforms.append(platform)
+        for platform in read_provenance(job.folder(results)).platforms:
+            if platform not in platforms:
+                platforms.append(platform)
     return platforms
 
 

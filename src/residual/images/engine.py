@@ -1,8 +1,8 @@
-"""The training of one job on images: its data on the device, its runs one after the other, and their records."""
+"""The training of one job on images: its data on the device, its runs, on a GPU several at once, and their records."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +10,12 @@ import torch
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.images import ImageSet
-from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
+from resaudit.jobs.checkpoints import Checkpoint, asked, delayed_signals
 from resaudit.jobs.job import Work
 from resaudit.runtime.limits import memory
+from resaudit.runtime.machine import cpu_platform
 from resaudit.runtime.progress import Progress
+from residual.images import costs
 from residual.images.augmentation import Images, normalisation_of
 from residual.images.counter_hash import WEIGHTS, key_of
 from residual.images.networks.build import build
@@ -31,7 +33,7 @@ GPU_FAULTS = "CUDA error", "CUDA driver error", "cuDNN error", "unable to find a
 
 
 def train(job: "TrainImages", work: Work) -> Records:
-    """Train one run after the other; resume each from its checkpoint if there is one.
+    """Train all runs; resume each from its checkpoint, which may be of another machine, if there is one.
 
     Raises:
         ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the memory of the GPU,
@@ -57,43 +59,79 @@ def train(job: "TrainImages", work: Work) -> Records:
     with delayed_signals() as signalled, deterministic(work.device):
         published = job.data.dataset.name in NORMALISED_AS_PUBLISHED
         data = load(images, job.recipe.augmentation, published, torch.device(work.device))
-        for number in job.runs:
+
+        def begun(number: int) -> _Going:
             weights = key_of(job.seed, WEIGHTS, 0 if job.shared_start else number)
             network = build(job.network, images.train_images.shape[1], images.classes, weights)
             run = TrainingRun(network, data, schedule, job.seed, number)
-            states.append(_finish(run, number, job, work, progress, signalled))
-            names = run.weight_names
-            del run, network  # the next run needs their memory
+            return _Going(run, number, schedule, job, work, progress)
+
+        at_once = runs_at_once(job, work.device)
+        for first in range(0, len(job.runs), at_once):
+            group = [begun(number) for number in job.runs[first : first + at_once]]
+            _finish(group, progress, signalled)
+            states += [one.state() for one in group]
+            names = group[0].run.weight_names
+            del group  # the next runs need their memory
     progress.end()
     return records_of(schedule, job.runs, states, names, tests)
 
 
-def _finish(
-    run: TrainingRun,
-    number: int,
-    job: "TrainImages",
-    work: Work,
-    progress: Progress,
-    signalled: Callable[[], int | None],
-) -> RunState:
-    """Take a run from its checkpoint, if there is one, to its end; finished runs keep theirs until all are done."""
-    cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
-    versions = {"threads": torch.get_num_threads(), "cuDNN version": cudnn}
-    checkpoint = Checkpoint(
-        work.checkpoints / f"run{number}", RunState, made_by(job, work, versions), work.execution.checkpoint_seconds
-    )
-    state = checkpoint.read()
-    if state is not None:
-        run.resume(state)
-        work.record[f"run {number} resumed from step"] = int(state.step)
-        work.record[f"run {number} seconds before"] = checkpoint.seconds_before
-        progress.skip(run.images_done)
-    if work.device == "cuda" and not run.finished:
-        work.record[f"run {number} steps"] = run.use_graph()
-    while not run.finished:
-        progress.add(run.advance())
-        checkpoint.keep(run.state, signalled(), due=run.finished)
-    return run.state()
+def runs_at_once(job: "TrainImages", device: str) -> int:
+    """How many runs of a job train side by side, each on a stream of its own: one on a CPU, as many as fit on a GPU."""
+    if device == "cpu":
+        return 1
+    free = torch.cuda.mem_get_info()[0] / 1e6
+    return max(1, min(max(costs.GPU_SECONDS_A_LAYER_AND_IMAGE), int(free / job.gpu_run_megabytes())))
+
+
+class _Going:
+    """A run with its checkpoint, if there is one resumed from that, and its stream."""
+
+    def __init__(
+        self, run: TrainingRun, number: int, schedule: Schedule, job: "TrainImages", work: Work, progress: Progress
+    ) -> None:
+        self.run = run
+        seconds = work.execution.checkpoint_seconds
+        self.checkpoint = Checkpoint(work.checkpoints / f"run{number}", RunState, asked(job, work), seconds)
+        state = self.checkpoint.read()
+        if state is not None:
+            run.resume(state)
+            work.record[f"run {number} resumed from step"] = int(state.step)
+            work.record[f"run {number} seconds before"] = self.checkpoint.seconds_before
+            progress.skip(run.images_done)
+        if not run.finished:
+            cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
+            machine = {**cpu_platform(work.record["device"]), "threads": torch.get_num_threads(), "cuDNN": cudnn}
+            self.checkpoint.begin_part({"from epoch": round(run.step / schedule.steps_an_epoch, 2)}, machine)
+        work.record.setdefault("parts", {})[f"run {number}"] = self.checkpoint.parts
+        self.stream: AbstractContextManager[None] = nullcontext()
+        if work.device == "cuda":
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            torch.cuda.synchronize()  # what is on the device was put there by another stream
+            self.stream = torch.cuda.stream(stream)
+            if not run.finished:
+                with self.stream:
+                    work.record[f"run {number} steps"] = run.use_graph()
+
+    def state(self) -> RunState:
+        """The run's state, read on its stream."""
+        with self.stream:
+            return self.run.state()
+
+
+def _finish(group: Sequence[_Going], progress: Progress, signalled: Callable[[], int | None]) -> None:
+    """Take runs to their end, a step of each in turn; finished ones keep their checkpoints until all are done."""
+    while going := [one for one in group if not one.run.finished]:
+        for one in going:
+            with one.stream:
+                progress.add(one.run.advance())
+            one.checkpoint.keep(one.state, due=one.run.finished)
+        if (number := signalled()) is not None:
+            *others, last = going
+            for one in others:
+                one.checkpoint.write(one.state())
+            last.checkpoint.keep(last.state, number)
 
 
 def load(images: ImageSet, augmentation: str, published: bool, device: torch.device) -> OnDevice:
