@@ -493,6 +493,35 @@ def test_a_stopped_training_resumes_to_the_same_bytes(
     assert steps == 2 * 24
 
 
+def test_a_training_that_goes_on_elsewhere_says_which_machine_did_which_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another number of threads stands for another machine: both may change the last digits."""
+    monkeypatch.setattr(Fetch, "image_set", lambda _: IMAGES, raising=False)
+    advance, steps, here = TrainingRun.advance, 0, torch.get_num_threads()
+
+    def stopped(one: TrainingRun) -> int:
+        nonlocal steps
+        steps += 1
+        if steps == 9:
+            signal.raise_signal(signal.SIGTERM)
+        return advance(one)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TrainingRun, "advance", stopped)
+        with pytest.raises(Interrupted):
+            job().run(work(tmp_path))
+    torch.set_num_threads(here + 1)
+    try:
+        second = work(tmp_path)
+        job().run(second)
+    finally:
+        torch.set_num_threads(here)
+    parts = second.record["parts"]
+    assert [(part["from epoch"], part["threads"]) for part in parts["run 0"]] == [(0, here), (1.5, here + 1)]
+    assert [(part["from epoch"], part["threads"]) for part in parts["run 2"]] == [(0, here + 1)]
+
+
 # Long enough to be killed many times; batch norm, order, augmentation, momentum and sums are all in its state.
 # The other's batches run on across epochs: of 88 images, each epoch has five and a half.
 LONG = [replace(RECIPE, length=30, evaluations=5), replace(STEPS, length=180, milestones=(120,), evaluations=5)]

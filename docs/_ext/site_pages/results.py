@@ -51,9 +51,8 @@ def draw(site: Path) -> None:
 
 
 def _tables(paper: str) -> list[Path]:
-    """A paper's committed tables, those of other data last; a figure on images says more at scale gpu_hour."""
-    folders = REFERENCE / paper, REFERENCE / "scale_gpu_hour" / paper
-    tables = (csv for folder in folders for csv in folder.glob("*.csv") if csv.stem != "robustness")
+    """A paper's committed tables, those of other data last."""
+    tables = (csv for csv in (REFERENCE / paper).glob("*.csv") if csv.stem != "robustness")
     return sorted(tables, key=lambda csv: ("-" in csv.stem, csv))
 
 

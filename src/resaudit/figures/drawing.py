@@ -23,7 +23,7 @@ from resaudit.figures.rates import BestRate
 from resaudit.figures.style import SMALLEST_POINTS, apply_style
 from resaudit.jobs.origin import imported_among
 from resaudit.jobs.provenance import provenance
-from resaudit.jobs.results import codes, cpu_platforms
+from resaudit.jobs.results import codes, cpu_platforms, moved
 from resaudit.plan.figure import Figure
 from resaudit.plan.plan import FigurePlan, with_inputs
 from resaudit.plan.words import settings_in_words, settings_of
@@ -65,7 +65,9 @@ def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: 
     words = " ".join(text for text in (description(part.figure, setting), at_edges(best)) if text)
     jobs = with_inputs(part.jobs.values())
     imported = imported_among(jobs, results)
-    note = f"{setting.note} {imported_in_words(imported, sum(bool(job.files) for job in jobs.values()))}".strip()
+    count = sum(bool(job.files) for job in jobs.values())
+    notes = setting.note, imported_in_words(imported, count), moved_in_words(moved(jobs.values(), results), count)
+    note = " ".join(text for text in notes if text)
     record = {
         "sha256": sha256_of(csv),
         "drawings": save_drawing(drawing, folder, "figure", part.figure.title, words, note),
@@ -89,6 +91,18 @@ def imported_in_words(imported: Sequence[Mapping[str, Any]], jobs: int) -> str:
         f"(archive {origin['archive'][:8]})."
         for origin in imported
     )
+
+
+def moved_in_words(devices: Sequence[Sequence[str]], jobs: int) -> str:
+    """The line under a drawing that says how many of its jobs' results more than one machine computed; or empty.
+
+    >>> moved_in_words([["NVIDIA H100", "cpu"], ["NVIDIA H100", "cpu"]], 6)
+    '2 of 6 results computed by more than one machine: NVIDIA H100, then cpu.'
+    """
+    if not devices:
+        return ""
+    ways = "; ".join(sorted({", then ".join(each) for each in devices}))
+    return f"{len(devices)} of {jobs} results computed by more than one machine: {ways}."
 
 
 def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:

@@ -54,12 +54,21 @@ class JobProvenance(BaseModel):
 
     @property
     def platforms(self) -> list[dict[str, JsonValue]]:
-        """The distinct CPU platforms that computed a part of it, the last one included."""
-        known, found = self.cpu_platform.keys(), [self.cpu_platform]
+        """The distinct CPU platforms that computed a part of it, in turn; the last is the one that finished it.
+
+        >>> about = {"device": "cpu", "seconds": 1.0, "started": "2026-01-02T03:04:05+00:00", "python": "3.12"}
+        >>> about |= {"finished": about["started"], "packages": {}, "code": "0" * 64, "sha256": {}, "inputs": {}}
+        >>> here, there = {"device": "cpu", "torch": "2.11"}, {"device": "NVIDIA H100", "torch": "2.11"}
+        >>> parts = {"run 0": [{"from epoch": 0.0, **there}, {"from epoch": 7.5, **here}]}
+        >>> made = JobProvenance(**about, **{CPU_PLATFORM: here}, parts=parts)
+        >>> [platform["device"] for platform in made.platforms]
+        ['NVIDIA H100', 'cpu']
+        """
+        found = list[dict[str, JsonValue]]()
         for part in (part for parts in self.parts.values() for part in parts):
-            platform = {key: value for key, value in part.items() if key in known}
-            found += [platform] if platform not in found else []
-        return found
+            platform = {key: part.get(key) for key in self.cpu_platform}
+            found += [platform] if platform not in [*found, self.cpu_platform] else []
+        return [*found, self.cpu_platform]
 
     @model_validator(mode="before")
     @classmethod

@@ -60,6 +60,12 @@ def cpu_platforms(jobs: list["Job"], results: Path) -> list[dict[str, Any]]:
     return platforms
 
 
+def moved(jobs: Iterable["Job"], results: Path) -> list[list[str]]:
+    """Of each result that more than one CPU platform computed, the devices in turn; raises as read_provenance."""
+    found = (read_provenance(job.folder(results)).platforms for job in jobs if job.files)
+    return [[str(platform["device"]) for platform in platforms] for platforms in found if len(platforms) > 1]
+
+
 def codes(jobs: Iterable["Job"], results: Path) -> dict[str, dict[str, int]]:
     """By kind of job and hash of the code, how many of these results it made; raises as :func:`read_provenance`."""
     counts: dict[str, Counter[str]] = {}
