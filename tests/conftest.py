@@ -12,7 +12,7 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from unittest import mock
 
 # Before torch is loaded: where tests run side by side, each process keeps to one core.
@@ -23,6 +23,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+from resaudit.audit.job import AuditJob
 from resaudit.base import papers
 from resaudit.base.errors import ResauditError
 from resaudit.cli.commands import main
@@ -30,14 +31,16 @@ from resaudit.data.dataset import Dataset
 from resaudit.data.moments import Moments, moments_of
 from resaudit.data.sources import fetch
 from resaudit.data.whitening import Whitened, whiten
+from resaudit.figures.draw import Draw, draw_job
 from resaudit.jobs import code
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import read_job, write_job
 from resaudit.jobs.runner import run_job
 from resaudit.plan.composition import load
 from resaudit.plan.figure import Figure
+from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
-from resaudit.plan.plan import Plan, fetch_of
+from resaudit.plan.plan import Plan, fetch_of, make_plan
 from resaudit.runtime.limits import processors
 from tests import forked
 
@@ -51,20 +54,31 @@ collect_ignore = ["example_paper"]
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
-# Taken up first, in this order: what makes the shared runs, what waits for Slurm, then what takes longest.
-FIRST = (
-    "workflow/test_smoke", "cluster/test_slurm", "faults/test_disk", "faults/test_kills", "faults/test_files",
-    "faults/test_elsewhere", "workflow/test_kept", "workflow/test_resume", "workflow/test_reruns",
-    "workflow/test_audit", "workflow/test_page", "workflow/test_bad_input", "workflow/test_resources",
-    "workflow/test_example_paper", "workflow/test_outside_paper", "workflow/test_offline", "share/test_import",
-    "share/test_crate",
-)  # fmt: skip
+WHOLE_FOLDERS = {"workflow", "faults", "cluster"}
+WHOLE_FIXTURES = {"browser", "finished", "site"}
+"""What makes a test one of the workflow's tier, unless it is marked slow: its folder, or a fixture that it needs."""
+# Of the first tier in this order, all else before: what is fast, then what needs the smoke run.
+LATE = ("oracle", "residual", "audit", "share")
+# Of the workflow's tier first: what makes the shared runs, and what waits for Slurm.
+EARLY = ("workflow/test_smoke", "cluster/test_slurm", "faults/test_disk")
 
 
+def place_of(item: pytest.Item) -> tuple[bool, int]:
+    """The tier of a test, and its file's place there."""
+    file = item.path.with_suffix("").as_posix().removeprefix(f"{CHECKOUT}/tests/")
+    whole = item.get_closest_marker("workflow") is not None
+    order = [*EARLY, ""] if whole else ["", *LATE]
+    return whole, next((i for i, name in enumerate(order) if name and file.startswith(name)), order.index(""))
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, so that the processes end together."""
-    order = {CHECKOUT / "tests" / f"{name}.py": -number for number, name in enumerate(reversed(FIRST), start=1)}
-    items.sort(key=lambda item: order.get(item.path, 0))
+    """Every test has one tier; the fast ones come first."""
+    for item in items:
+        whole = WHOLE_FOLDERS & set(item.path.parts) or WHOLE_FIXTURES & set(getattr(item, "fixturenames", ()))
+        if whole and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.workflow)
+    items.sort(key=place_of)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -74,7 +88,6 @@ def pytest_xdist_auto_num_workers() -> int:
 
 Completed = subprocess.CompletedProcess[str]
 Command = Callable[..., Completed]
-Kind = TypeVar("Kind", bound=Job)
 
 
 @cache
@@ -83,14 +96,9 @@ def configured(*overrides: str) -> Config:
     return load(overrides)
 
 
-def of_kind(plan: Plan, kind: type[Kind]) -> dict[str, Kind]:
-    """A plan's jobs of one kind, by id."""
-    return {job.id: job for job in plan.jobs.values() if isinstance(job, kind)}
-
-
-def first_of(plan: Plan, kind: type[Kind]) -> Kind:
-    """The first of these."""
-    return next(iter(of_kind(plan, kind).values()))
+def first_of(plan: Plan, kind: str) -> Any:
+    """The first job of a kind, whose class only its paper knows."""
+    return next(iter(plan.jobs_of(kind).values()))
 
 
 def data_of(config: Config) -> Dataset:
@@ -279,7 +287,36 @@ def why_not_offline() -> str | None:
 
 @pytest.fixture(scope="session")
 def smoked(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which every figure has been drawn at scale smoke, without interruption and, if possible, network."""
+    """A folder with every figure at scale smoke, drawn and judged by jobs in this process, without the workflow."""
+    assert mnist_config
+    asked = ("scale=smoke", f"paths.data={CHECKOUT / 'data'}")
+
+    def draw(folder: Path) -> None:
+        config, of_paper, results = load(asked), configured("scale=paper").figure, Path("results")
+        plan, layout = make_plan(config), Layout(config.paths)
+        with chdir(folder):
+            for job in plan.jobs.values():
+                run_planned(job, results)
+            for name, part in plan.figures.items():
+                drawing = draw_job(part.figure, of_paper[name], config)
+                run_planned(drawing, results)
+                show(drawing, layout)
+            run_planned(AuditJob(config, asked), results)
+
+    return made_once(tmp_path_factory, "smoke", draw)
+
+
+def show(drawing: Draw, layout: Layout) -> None:
+    """Copy a drawing to where a reader looks, as the workflow's rule does."""
+    for file in drawing.folder(layout.results).iterdir():
+        shown = layout.figure(drawing.figure.name, file.suffix[1:])
+        shown.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, shown)
+
+
+@pytest.fixture(scope="session")
+def finished(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same by the workflow, without interruption and, if possible, network."""
     assert mnist_config
 
     def draw(folder: Path) -> None:
@@ -287,4 +324,4 @@ def smoked(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Pa
         run = run_command(*offline, *smoke_command(), cwd=folder, timeout=900)
         assert run.returncode == 0, run.stderr[-3000:]
 
-    return made_once(tmp_path_factory, "smoke", draw)
+    return made_once(tmp_path_factory, "finished", draw)

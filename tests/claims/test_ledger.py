@@ -23,7 +23,6 @@ from tests.claims.made import along_training, claim, mentions
 from tests.conftest import CHECKOUT, configured
 from tests.refusals import refused
 
-CLAIMS = configured().claims_of("demystifying_resnet")
 CONDITION = "condition_number"
 
 IDS_OF_THE_PROTOCOL = {
@@ -199,7 +198,7 @@ def test_a_second_check_of_the_same_name_is_refused() -> None:
 
 
 def test_every_claim_has_words_for_its_interpretation_and_a_reason() -> None:
-    for name, each in CLAIMS.items():
+    for name, each in configured().claims_of("demystifying_resnet").items():
         for text in (each.statement, each.where, each.interpretation, each.reason):
             assert len(text) > 5, name
 

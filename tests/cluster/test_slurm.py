@@ -146,7 +146,7 @@ def test_a_controller_that_is_away_for_a_while_loses_no_job(accounting: bool, sl
 
 
 def test_interrupted_it_cancels_its_jobs_and_goes_on_the_next_time(
-    smoked: Path, slurm: Cluster, tmp_path: Path
+    finished: Path, slurm: Cluster, tmp_path: Path
 ) -> None:
     """The workflow itself, with one network of one figure."""
     figure = "figures/demystifying_resnet/fig04.csv"
@@ -161,7 +161,7 @@ def test_interrupted_it_cancels_its_jobs_and_goes_on_the_next_time(
     there = {file: file.stat().st_mtime_ns for file in tmp_path.glob("results/*/*/*.npz")}
     second = Run(tmp_path, figure, *config, seconds=400, snakefile=CHECKOUT / "Snakefile")
     assert second.status() == 0, second.said()[-3000:]
-    header, *rows = tables(smoked)["fig04.csv"].splitlines()
+    header, *rows = tables(finished)["fig04.csv"].splitlines()
     of_one = [header, *(row for row in rows if row.startswith(b"2-shortcut,"))]
     assert tables(tmp_path)["fig04.csv"].splitlines() == of_one
     assert there
@@ -173,16 +173,18 @@ def results(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("chosen", [SOME, pytest.param((), marks=pytest.mark.slow)], ids=["some", "all"])
-def test_figures_through_slurm_have_the_local_runs_bytes(chosen: tuple[str, ...], smoked: Path, tmp_path: Path) -> None:
+def test_figures_through_slurm_have_the_local_runs_bytes(
+    chosen: tuple[str, ...], finished: Path, tmp_path: Path
+) -> None:
     overrides = ",".join((DATA, *chosen))
     config = ("--config", "scale=smoke", f"overrides=[{overrides}]")
     run = Run(tmp_path, *GROUPS, *config, seconds=2400, snakefile=CHECKOUT / "Snakefile")
     assert run.status() == 0, run.said()[-3000:]
     made = results(tmp_path)
     assert not chosen or {name.split("/")[1] for name in made} == {"whiten", "train", "hessians"}
-    assert chosen or made.keys() == results(smoked).keys()
-    assert made == {name: results(smoked)[name] for name in made}
-    assert chosen or tables(tmp_path) == tables(smoked)
+    assert chosen or made.keys() == results(finished).keys()
+    assert made == {name: results(finished)[name] for name in made}
+    assert chosen or tables(tmp_path) == tables(finished)
     assert (tmp_path / "figures/audit.html").is_file()
     submissions = set(re.findall(r"SLURM jobid (\d+)", run.said()))
     jobs = re.search(r"^total\s+(\d+)$", run.said(), re.MULTILINE)

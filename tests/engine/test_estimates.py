@@ -12,11 +12,7 @@ from resaudit.jobs.job import Execution, Job
 from resaudit.plan.composition import load
 from resaudit.plan.estimates import FILE, Estimates, calibrate
 from resaudit.plan.plan import make_plan
-from residual.demystifying_resnet.jobs.train import Train
-from residual.images import pace
-from residual.images.jobs import TrainImages
-from residual.stable_scaling.jobs.train_scaled import TrainScaled
-from tests.conftest import CHECKOUT, run_command
+from tests.conftest import CHECKOUT, first_of, run_command
 from tests.refusals import refused
 
 FIGURES = "figures=[fig02,stable_scaling/training,fig07]"
@@ -33,15 +29,13 @@ def written(results: Path, **changes: object) -> Path:
     return results
 
 
-def one_of(kind: type[Job], results: Path) -> Job:
-    return next(job for job in make_plan(load(given(results))).jobs.values() if isinstance(job, kind))
+def one_of(kind: str, results: Path) -> Job:
+    return first_of(make_plan(load(given(results))), kind)
 
 
 # Of what was not measured the geometric mean: sqrt(0.5 x 8).
-@pytest.mark.parametrize(("kind", "times"), [(Train, 0.5), (TrainImages, 8.0), (TrainScaled, 2.0)])
-def test_estimates_and_limits_of_time_are_those_of_the_calibration(
-    kind: type[Job], times: float, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("kind", "times"), [("train", 0.5), ("train_images", 8.0), ("train_scaled", 2.0)])
+def test_estimates_and_limits_of_time_are_those_of_the_calibration(kind: str, times: float, tmp_path: Path) -> None:
     written(tmp_path, cuda={"train_images": 3.0})
     job = one_of(kind, tmp_path)
     built_in, config = job.cost(Execution()), load(given(tmp_path))
@@ -61,10 +55,9 @@ def test_a_calibration_writes_what_kinds_measure(tmp_path: Path, monkeypatch: py
         asked.append(device)
         return 1.25
 
-    monkeypatch.setattr(TrainImages, "slowness", slowness)
-    said: list[str] = []
+    job, said = one_of("train_images", tmp_path), list[str]()
+    monkeypatch.setattr(type(job), "slowness", slowness)
     calibrate(tmp_path, said.append)
-    job = one_of(TrainImages, tmp_path)
     assert Estimates.of(load(given(tmp_path))).cost(job).seconds == pytest.approx(1.25 * job.cost(Execution()).seconds)
     assert "1.25" in said[0]
     assert asked[0] == "cpu"
@@ -87,6 +80,6 @@ def test_this_machine_is_measured_and_explained(tmp_path: Path) -> None:
     measured = json.loads((tmp_path / FILE).read_text())["cpu"]["train_images"]
     assert 0.1 < measured < 10
     # A step against one whose networks are estimated alike: the same machine, minutes later.
-    assert pace.slowness("cpu") == pytest.approx(measured, rel=0.5)
+    assert one_of("train_images", tmp_path).slowness("cpu") == pytest.approx(measured, rel=0.5)
     explained = run_command("resaudit", "explain", "fig02", f"paths.results={tmp_path}", cwd=CHECKOUT)
     assert "as calibrated on" in explained.stdout

@@ -8,17 +8,13 @@ from typing import Any
 
 import pytest
 
-from resaudit.data.fetch import Fetch
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, plan_file, read_job, write_job
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan
-from residual.demystifying_resnet.jobs.hessians import Hessians
-from residual.demystifying_resnet.jobs.theorem import Theorem
-from residual.demystifying_resnet.jobs.train import Train
-from tests.conftest import first_of, of_kind, run_command
+from tests.conftest import first_of, run_command
 from tests.refusals import refused
 
 EXECUTION = Execution("cuda", "torch", 7.5)
@@ -38,7 +34,7 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def whiten(plan: Plan) -> Whiten:
-    return first_of(plan, Whiten)
+    return first_of(plan, "whiten")
 
 
 def test_every_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
@@ -52,7 +48,7 @@ def test_every_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_job_is_written_with_what_it_reads(plan: Plan, tmp_path: Path) -> None:
-    job = next(job for job in of_kind(plan, Hessians).values() if job.training)
+    job = next(job for job in plan.jobs_of("hessians").values() if job.training)
     assert write_job(job, EXECUTION, tmp_path) == tmp_path / "plan" / f"{job.key}.json"
     written = {str(file.relative_to(tmp_path / "plan").with_suffix("")) for file in tmp_path.glob("plan/*/*")}
     assert job.training is not None
@@ -118,7 +114,7 @@ def test_a_damaged_file_is_refused_in_one_line(
 
 
 def test_the_file_of_another_job_is_refused(plan: Plan, tmp_path: Path) -> None:
-    one, other = [job for job in of_kind(plan, Train).values() if job.sweep is None][:2]
+    one, other = [job for job in plan.jobs_of("train").values() if job.sweep is None][:2]
     plan_file(tmp_path, one.key).parent.mkdir(parents=True)
     write_job(other, EXECUTION, tmp_path).rename(plan_file(tmp_path, one.key))
     with refused("conflicting-plan", path=plan_file(tmp_path, one.key), other=other.key):
@@ -140,7 +136,7 @@ def test_a_job_of_every_kind_runs_without_the_configuration(mnist_config: Config
     asked = few(
         f"paths.data={mnist_config.paths.data}", "figure.demystifying_resnet.fig11.protocol.units=[1]",
     )  # fmt: skip
-    jobs: list[Job] = [first_of(asked, kind) for kind in (Fetch, Whiten, Train, Hessians, Theorem)]
+    jobs: list[Job] = [first_of(asked, kind) for kind in ("fetch", "whiten", "train", "hessians", "theorem")]
     for job in jobs:
         write_job(job, Execution(), tmp_path / "results")
     run = run_command(sys.executable, "-c", RUN, *(job.key for job in jobs), cwd=tmp_path)

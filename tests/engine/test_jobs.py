@@ -9,6 +9,7 @@ import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ import torch
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json, written_whole
 from resaudit.data.moments import Moments
-from resaudit.data.whiten import Whiten, summary
+from resaudit.data.whiten import summary
 from resaudit.data.whitening import Whitened
 from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.checkpoints import Checkpoint, made_by
@@ -28,12 +29,7 @@ from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, execution_of, make_plan
 from resaudit.runtime import devices, machine
 from resaudit.runtime.progress import with_progress
-from residual.demystifying_resnet.curvature.spectra import Spectra
-from residual.demystifying_resnet.jobs.hessians import Hessians
-from residual.demystifying_resnet.jobs.train import Train
-from residual.demystifying_resnet.training.trajectory import Trajectory
-from residual.descent import Descent
-from tests.conftest import CHECKOUT, first_of, of_kind, run_command, run_planned
+from tests.conftest import CHECKOUT, first_of, run_command, run_planned
 from tests.ran import RAN
 from tests.refusals import refused
 
@@ -42,12 +38,19 @@ def plan(*overrides: str) -> Plan:
     return make_plan(load(overrides))
 
 
-def first_training(figure: str) -> Train:
-    return first_of(plan(f"figures=[{figure}]", "scale=smoke"), Train)
+@dataclasses.dataclass
+class State:
+    """What a checkpoint keeps of a made-up job."""
+
+    step: np.ndarray
 
 
-def first_hessians() -> Hessians:
-    return first_of(plan("figures=[demystifying_resnet/fig04]", "scale=smoke"), Hessians)
+def first_training(figure: str) -> Any:
+    return first_of(plan(f"figures=[{figure}]", "scale=smoke"), "train")
+
+
+def first_hessians() -> Any:
+    return first_of(plan("figures=[demystifying_resnet/fig04]", "scale=smoke"), "hessians")
 
 
 def record(folder: Path) -> None:
@@ -59,7 +62,7 @@ def record(folder: Path) -> None:
 def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -> None:
     hessians = first_hessians()
     folder, values = hessians.folder(tmp_path), np.ones((1, 2))
-    save_arrays(folder / "spectra.npz", Spectra(*[values] * 7, values > 0))
+    save_arrays(folder / "spectra.npz", hessians.files["spectra.npz"](*[values] * 7, values > 0))
     with refused("missing-file", path=folder / "settings.json"):
         hessians.read(tmp_path)
     write_json(folder / "settings.json", hessians.identity | {"seed": 2})
@@ -79,7 +82,7 @@ def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], 
     hessians = first_hessians()
     folder, values = hessians.folder(tmp_path), np.ones((1, 2))
     path = folder / "spectra.npz"
-    save_arrays(path, Spectra(*[values] * 7, values > 0))
+    save_arrays(path, hessians.files["spectra.npz"](*[values] * 7, values > 0))
     write_json(folder / "settings.json", hessians.identity)
     record(folder)
     path.write_bytes(edit(path.read_bytes()))
@@ -93,7 +96,7 @@ def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], 
 
 def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_path: Path) -> None:
     """What training with ReLUs and theorems read; no figure's own evidence."""
-    data = first_of(plan("figures=[fig07]"), Whiten)
+    data = first_of(plan("figures=[fig07]"), "whiten")
     folder = data.folder(tmp_path)
     few = dataclasses.replace(whitened, inputs=whitened.inputs[:, :9].copy(), labels=whitened.labels[:9].copy())
     save_arrays(folder / "samples.npz", few)
@@ -111,15 +114,15 @@ def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_pat
 def test_a_training_goes_on_only_from_its_own_rates_kernel_platform_and_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job, empty = first_training("fig07"), np.empty(0)
+    job = first_training("fig07")
     more = dataclasses.replace(job, ensemble=dataclasses.replace(job.ensemble, runs=job.ensemble.runs + 1))
     own = {"learning rates": [0.1], "kernel": "fused, 8 lanes"}
     work = Work(tmp_path, Execution(), "cpu", tmp_path, {"device": "cpu", "threads": 1}, "1f")
     on_gpu = dataclasses.replace(work, device="cuda", record={"device": "NVIDIA H200"})
-    written = Checkpoint(tmp_path, Descent, made_by(job, work, own), 0.0)
-    written.write(Descent(np.asarray(3), *[empty] * 4))
+    written = Checkpoint(tmp_path, State, made_by(job, work, own), 0.0)
+    written.write(State(np.asarray(3)))
     with_threads = dataclasses.replace(work, record=work.record | {"threads": 2})
-    assert Checkpoint(tmp_path, Descent, made_by(job, with_threads, own), 0.0).read() is not None
+    assert Checkpoint(tmp_path, State, made_by(job, with_threads, own), 0.0).read() is not None
     with monkeypatch.context() as on_another:
         on_another.setattr(machine, "processor", lambda: "another one")
         elsewhere = made_by(job, work, own)
@@ -131,7 +134,7 @@ def test_a_training_goes_on_only_from_its_own_rates_kernel_platform_and_code(
         (made_by(job, dataclasses.replace(work, code="2f"), own), "code version"),
         (made_by(more, work, own), "settings"),
     ]:
-        assert Checkpoint(tmp_path, Descent, made, 0.0).read() is None
+        assert Checkpoint(tmp_path, State, made, 0.0).read() is None
         assert f"another {said};" in capsys.readouterr().err
 
 
@@ -140,7 +143,7 @@ def test_a_checkpoint_stays_until_the_result_is_on_the_disk(
 ) -> None:
     """What memory alone holds goes with the power: both files are synced while the checkpoint is there."""
     planned = plan("figures=[fig07]", "scale=smoke", f"paths.data={mnist_config.paths.data}")
-    job = first_of(planned, Train)
+    job = first_of(planned, "train")
     run_planned(job.data, tmp_path)
     checkpoint = tmp_path / "checkpoints" / job.key / "checkpoint"
     synced: dict[str, bool] = {}
@@ -180,14 +183,15 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
 
 def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
     planned, empty = plan("figures=[demystifying_resnet/fig05]", "scale=smoke"), np.empty(0)
-    sweeps = [job for job in of_kind(planned, Train).values() if job.sweep is None]
+    sweeps = [job for job in planned.jobs_of("train").values() if job.sweep is None]
+    trajectory = sweeps[0].files["trajectory.npz"]
     for best, sweep in enumerate(sweeps):
         losses = np.where(np.arange(3) == best, 1.0, 2.0)[None]
         write_json(sweep.folder(tmp_path) / "settings.json", sweep.identity)
-        made = Trajectory(np.array([0.1, 0.2, 0.3]), np.array(0.0), losses, empty, empty, empty, empty)
+        made = trajectory(np.array([0.1, 0.2, 0.3]), np.array(0.0), losses, empty, empty, empty, empty)
         save_arrays(sweep.folder(tmp_path) / "trajectory.npz", made)
         record(sweep.folder(tmp_path))
-    followed = [job.training.rates(tmp_path) for job in of_kind(planned, Hessians).values() if job.training]
+    followed = [job.training.rates(tmp_path) for job in planned.jobs_of("hessians").values() if job.training]
     # Each network has a block along the training and one at its end.
     assert [rates[0] for rates in followed] == [0.1, 0.1, 0.2, 0.2, 0.3, 0.3]
     # One run cannot tell them apart.
@@ -195,9 +199,8 @@ def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
 
 
 def test_uncentred_data_is_not_centred(mnist_config: Config, tmp_path: Path) -> None:
-    data = first_of(
-        plan("figures=[fig07]", "whitening.centered=false", f"paths.data={mnist_config.paths.data}"), Whiten
-    )
+    asked = plan("figures=[fig07]", "whitening.centered=false", f"paths.data={mnist_config.paths.data}")
+    data = first_of(asked, "whiten")
     run_planned(data, tmp_path)
     assert np.linalg.matrix_rank(data.moments(tmp_path).yx, tol=1e-10) == 10
 
@@ -211,10 +214,9 @@ def test_what_is_not_white_is_refused(whitened: Whitened) -> None:
 CLAIMING = """
 from resaudit.plan.composition import load
 from resaudit.jobs.runner import device_of
-from residual.demystifying_resnet.jobs.train import Train
 from resaudit.plan.plan import execution_of, make_plan
 plan = make_plan(load(["scale=smoke", "device=auto"], only=["demystifying_resnet/fig08"]))
-job = next(job for job in plan.jobs.values() if isinstance(job, Train))
+job = next(iter(plan.jobs_of("train").values()))
 print(device_of(job, execution_of(plan.config)))
 """
 
@@ -229,7 +231,7 @@ def claimed_in_a_fork(figure: str, device: str, usable: bool, environment: dict[
             devices.settled.cache_clear()
             devices.cuda_is_usable = torch.cuda.is_available = lambda: usable  # type: ignore[assignment]
             config = load(["scale=smoke", f"device={device}"], only=[f"demystifying_resnet/{figure}"])
-            said.write_text(device_of(first_of(make_plan(config), Train), execution_of(config)))
+            said.write_text(device_of(first_of(make_plan(config), "train"), execution_of(config)))
             os._exit(0)
         finally:
             traceback.print_exc()

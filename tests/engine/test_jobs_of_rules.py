@@ -11,9 +11,7 @@ import pytest
 from resaudit.cli.workflow import JobsOfRules, started_for
 from resaudit.jobs.job import Execution
 from resaudit.plan import composition
-from residual.demystifying_resnet.jobs.hessians import Hessians
-from residual.demystifying_resnet.jobs.train import Train
-from tests.conftest import CHECKOUT, of_kind
+from tests.conftest import CHECKOUT
 from tests.refusals import refused
 
 SNAKEMAKE = ["snakemake", "--snakefile", "Snakefile", "--target-jobs"]
@@ -56,10 +54,10 @@ def test_a_process_for_one_job_reads_it_and_its_inputs_and_composes_no_figure(
     whole = JobsOfRules(given, CHECKOUT / "config", writes=True)
     whole.write_plan()
     monkeypatch.delattr(composition, "_figure")
-    job = next(iter(of_kind(whole.plan, Hessians).values()))
+    job = next(iter(whole.plan.jobs_of("hessians").values()))
     one = JobsOfRules(given, CHECKOUT / "config", writes=False, only=[job.key])
     assert one.execution == Execution(checkpoint_seconds=7)
-    for needed in (job, *of_kind(whole.plan, Train).values()):
+    for needed in (job, *whole.plan.jobs_of("train").values()):
         assert one.of(needed.kind, id=needed.id) == needed
         assert one.cost(needed) == whole.cost(needed)
     assert one.plan.figures == {}

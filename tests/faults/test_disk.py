@@ -14,8 +14,7 @@ from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import write_job
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from residual.demystifying_resnet.jobs.train import Train
-from tests.conftest import of_kind, run_command
+from tests.conftest import run_command
 from tests.faults.conftest import FEW_OVERRIDES, FIGURES, NOTHING, PAPER, drawn, error_of, few, nothing_half_written
 
 Mount = Callable[..., Path]
@@ -69,7 +68,7 @@ def test_a_full_figures_folder_is_said_and_resumed(copy: Path, undisturbed: Path
 
 def train(folder: Path, undisturbed: Path, stderr: str) -> tuple[int, str, bool]:
     """Train the sweep with another run's whitened data; gives the exit status, what was said, whether bytes agree."""
-    sweep = next(job for job in of_kind(make_plan(load(OVERRIDES)), Train).values() if job.sweep is None)
+    sweep = next(job for job in make_plan(load(OVERRIDES)).jobs_of("train").values() if job.sweep is None)
     shutil.copytree(undisturbed / "results" / "whiten", folder / "results" / "whiten")
     write_job(sweep, Execution(checkpoint_seconds=0.05), folder / "results")
     command = [sys.executable, "-m", "resaudit", "run", sweep.key]

@@ -115,9 +115,9 @@ def smoke_jobs() -> dict[str, Job]:
 
 
 @pytest.mark.parametrize("kind", sorted({*computing_kinds()} - {"train_images"}))
-def test_a_spoilt_result_of_any_kind_is_refused(kind: str, smoked: Path, tmp_path: Path) -> None:
+def test_a_spoilt_result_of_any_kind_is_refused(kind: str, finished: Path, tmp_path: Path) -> None:
     job = smoke_jobs()[kind]
-    whole, results = job.folder(smoked / "results"), tmp_path / "results"
+    whole, results = job.folder(finished / "results"), tmp_path / "results"
     read = {"whiten": "moments.npz"}.get(kind, next(iter(job.files)))
     for name in (read, "settings.json", "provenance.json"):
         for way in ("removed", "cut", "one byte"):

@@ -33,10 +33,10 @@ INHERITED = {what: (streams, dict[str, str]()) for what, streams in CLOSED.items
 
 
 @pytest.fixture
-def drawn(smoked: Path, tmp_path: Path) -> Path:
+def drawn(finished: Path, tmp_path: Path) -> Path:
     """The folder of a drawing, removed from a copy of the smoke run."""
-    (draw,) = (smoked / "results" / "draw").glob("demystifying_resnet-theorem2-*")
-    shutil.copytree(smoked / "results", tmp_path / "results", symlinks=True)
+    (draw,) = (finished / "results" / "draw").glob("demystifying_resnet-theorem2-*")
+    shutil.copytree(finished / "results", tmp_path / "results", symlinks=True)
     shutil.rmtree(tmp_path / "results" / "draw" / draw.name)
     return tmp_path / "results" / "draw" / draw.name
 

@@ -15,7 +15,6 @@ from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.claims.comparison import compare_with_references
 from resaudit.claims.robustness import read_robustness
-from resaudit.data.whiten import Whiten
 from resaudit.figures.drawing import DrawnAt, about
 from resaudit.figures.references import reference_file
 from resaudit.figures.tables import drawn
@@ -25,8 +24,6 @@ from resaudit.jobs.provenance import provenance
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
-from residual.demystifying_resnet.jobs.theorem import Theorem
-from tests.conftest import of_kind
 from tests.fuzz.inputs import damage, damaged, fuzzed, unless_refused
 from tests.ran import RAN
 
@@ -177,7 +174,7 @@ def test_a_table_that_was_changed_does_not_count(plan: Plan) -> None:
 @fuzzed(300)
 @given(st.data())
 def test_any_settings_are_those_asked_for_or_refused(plan: Plan, data: st.DataObject) -> None:
-    (whiten,) = of_kind(plan, Whiten).values()
+    (whiten,) = plan.jobs_of("whiten").values()
     content = data.draw(any_json(whiten.identity))
     results = Path(plan.config.paths.results)
     with Changed((whiten.folder(results) / "settings.json", content)), pytest.raises(ResauditError) as refusal:
@@ -190,7 +187,7 @@ def test_any_settings_are_those_asked_for_or_refused(plan: Plan, data: st.DataOb
 @given(st.data())
 def test_any_file_of_a_job_is_that_job_or_refused(plan: Plan, data: st.DataObject) -> None:
     results = Path(plan.config.paths.results)
-    (job,) = of_kind(plan, Theorem).values()
+    (job,) = plan.jobs_of("theorem").values()
     file = write_job(job, Execution(), results)
     with Changed((file, data.draw(any_json(json.loads(file.read_bytes()))))):
         found = unless_refused(lambda: read_job(results, job.key))

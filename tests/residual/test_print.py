@@ -25,17 +25,19 @@ from resaudit.figures.drawing import figure_module, read_csv, save_drawing
 from resaudit.figures.latex import escaped, tables_in
 from resaudit.figures.style import apply_style, panels, print_rows
 from residual.demystifying_resnet.looks import look
+from tests.conftest import CHECKOUT
 
-ROOT = Path(__file__).parents[2]
-TABLES = [
-    *sorted(file for file in (ROOT / "figures" / "reference").glob("*/*.csv") if file.stem != "robustness"),
-    *sorted((ROOT / "tests" / "workflow" / "expected").glob("*/*.csv")),
-]
+COMMITTED = sorted(file for file in (CHECKOUT / "figures" / "reference").glob("*/*.csv") if file.stem != "robustness")
+SMOKE = sorted((CHECKOUT / "tests" / "workflow" / "expected").glob("*/*.csv"))
 NETWORKS = ("2-shortcut", "orthogonal", "xavier", "1-shortcut", "3-shortcut")
 LEAST_POINTS = 6.0
 
 
-@pytest.fixture(scope="module", params=TABLES, ids=lambda file: f"{file.parent.name}/{file.stem}")
+@pytest.fixture(
+    scope="module",
+    params=[*COMMITTED, *(pytest.param(file, marks=pytest.mark.workflow) for file in SMOKE)],
+    ids=lambda file: f"{file.parent.name}/{file.stem}",
+)
 def drawn(request: pytest.FixtureRequest) -> Figure:
     """A figure, laid out and drawn once for all tests."""
     table: Path = request.param

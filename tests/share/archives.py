@@ -14,14 +14,13 @@ import numpy as np
 
 from resaudit.audit.job import AuditJob
 from resaudit.figures.draw import draw_job
-from resaudit.figures.formats import SUFFIXES
 from resaudit.jobs.job import Execution, Work
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from resaudit.share.archive.archive import write_crate
-from residual.demystifying_resnet.jobs.hessians import Hessians
+from tests.conftest import show
 
 METADATA = "ro-crate-metadata.json"
 FIGURE = "demystifying_resnet/fig04"
@@ -53,10 +52,7 @@ def pack(run: Path, folder: Path, figure: str = FIGURE) -> Path:
     config = with_paths(load(overrides), folder)
     plan, layout = make_plan(config), Layout(config.paths)
     drawing = draw_job(config.figure[figure], load(["scale=paper"], only=[figure]).figure[figure], config)
-    for suffix in SUFFIXES:
-        shown = layout.figure(figure, suffix)
-        shown.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(drawing.folder(layout.results) / f"figure.{suffix}", shown)
+    show(drawing, layout)
     AuditJob(config, overrides).run(Work(layout.results, Execution(), "cpu", folder))
     write_crate(plan, folder / "run.zip", BY)
     return folder / "run.zip"
@@ -106,6 +102,4 @@ def with_array(archive: Path, to: Path, name: str, array: str, change: Change) -
 def a_job(archive: Path) -> str:
     """The key of a job with an input in an archive."""
     with zipfile.ZipFile(archive) as real:
-        return next(
-            n[8:].rsplit("/", 1)[0] for n in sorted(real.namelist()) if n.startswith(f"results/{Hessians.kind}/")
-        )
+        return next(n[8:].rsplit("/", 1)[0] for n in sorted(real.namelist()) if n.startswith("results/hessians/"))

@@ -17,7 +17,6 @@ import pytest
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json
-from resaudit.data.whiten import Whiten
 from resaudit.figures.formats import FORMATS
 from resaudit.jobs.origin import Origin
 from resaudit.plan.composition import config_folder, datasets
@@ -26,10 +25,8 @@ from resaudit.plan.plan import Plan
 from resaudit.share.archive.archive import write_crate
 from resaudit.share.archive.contents import gather
 from resaudit.share.archive.description import add_data, describe
-from residual.demystifying_resnet.jobs.hessians import Hessians
-from residual.demystifying_resnet.jobs.train import Train
 from tests import forked
-from tests.conftest import CHECKOUT, first_of, in_process, of_kind
+from tests.conftest import CHECKOUT, first_of, in_process
 from tests.refusals import assert_exits, refused
 from tests.share.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in
 
@@ -155,9 +152,9 @@ def test_it_holds_the_workflow_the_results_and_the_provenance(packed: Path, plan
     with zipfile.ZipFile(packed) as archive:
         names = set(archive.namelist())
     expected = {f"figures/{name}.{suffix}" for name in plan.figures for suffix in ("csv", "json", "pdf", "png", "svg")}
-    expected |= {f"results/{job.key}/provenance.json" for job in of_kind(plan, Train).values()}
-    expected |= {f"results/{job.key}/settings.json" for job in of_kind(plan, Hessians).values()}
-    expected |= {f"results/{job.key}/settings.json" for job in of_kind(plan, Whiten).values()}
+    expected |= {f"results/{job.key}/provenance.json" for job in plan.jobs_of("train").values()}
+    expected |= {f"results/{job.key}/settings.json" for job in plan.jobs_of("hessians").values()}
+    expected |= {f"results/{job.key}/settings.json" for job in plan.jobs_of("whiten").values()}
     expected |= {"figures/audit.json", "figures/audit.html"}
     for folder, pattern in (("workflow", "*.smk"), ("config", "*.yaml"), ("src", "*.py")):
         expected |= {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / folder).rglob(pattern)}
@@ -170,7 +167,7 @@ def test_it_holds_the_workflow_the_results_and_the_provenance(packed: Path, plan
 def test_a_job_says_what_it_read_and_made_and_with_a_name_who_ran_it(plan: Plan, tmp_path: Path) -> None:
     write_crate(plan, tmp_path / "mine.zip", "Ada Lovelace <0000-0002-1825-0097>")
     graph = entities(tmp_path / "mine.zip")
-    job = first_of(plan, Hessians)
+    job = first_of(plan, "hessians")
     action = graph[f"#job/{job.key}"]
     planned, read = f"results/plan/{job.key}.json", {ref["@id"] for ref in action["object"]}
     given = {f"results/{needed.key}/{name}" for needed in job.inputs.values() for name in needed.files}
@@ -183,7 +180,7 @@ def test_a_job_says_what_it_read_and_made_and_with_a_name_who_ran_it(plan: Plan,
 
 
 def test_an_imported_result_keeps_the_name_of_who_ran_it(plan: Plan, tmp_path: Path) -> None:
-    job, own = list(of_kind(plan, Hessians).values())[:2]
+    job, own = list(plan.jobs_of("hessians").values())[:2]
     folder = job.folder(Path(plan.config.paths.results))
     origin = Origin(
         archive="1" * 64, by="Ada Lovelace", code="0" * 64, accepted_code="0" * 64, cpu_platform={"device": "cpu"},
@@ -337,7 +334,7 @@ def lose_the_page(plan: Plan) -> None:
 
 
 def lose_an_ensemble(plan: Plan) -> None:
-    job = min(of_kind(plan, Train).values(), key=lambda job: job.id)
+    job = min(plan.jobs_of("train").values(), key=lambda job: job.id)
     shutil.rmtree(job.folder(Path(plan.config.paths.results)))
 
 
@@ -347,17 +344,17 @@ def lose_all_results(plan: Plan) -> None:
 
 
 def lose_two_results(plan: Plan) -> None:
-    for job in sorted(of_kind(plan, Train).values(), key=lambda job: job.id)[:2]:
+    for job in sorted(plan.jobs_of("train").values(), key=lambda job: job.id)[:2]:
         (job.folder(Path(plan.config.paths.results)) / next(iter(job.files))).unlink()
 
 
 def lose_provenance(plan: Plan) -> None:
-    (job,) = of_kind(plan, Whiten).values()
+    (job,) = plan.jobs_of("whiten").values()
     (job.folder(Path(plan.config.paths.results)) / "provenance.json").unlink()
 
 
 def damage_a_result(plan: Plan) -> None:
-    job = first_of(plan, Train)
+    job = first_of(plan, "train")
     (job.folder(Path(plan.config.paths.results)) / next(iter(job.files))).write_bytes(b"other")
 
 

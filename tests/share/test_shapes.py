@@ -19,7 +19,6 @@ from resaudit.jobs.tolerance import Tolerance
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.share.imports.arrays import check_arrays, check_shapes
-from residual.demystifying_resnet.jobs.train import Train
 from tests.refusals import refused
 
 
@@ -120,12 +119,12 @@ def test_arrays_that_a_kind_does_not_state_are_refused(name: str, forged: np.nda
 
 
 @pytest.fixture(scope="module")
-def training(smoked: Path) -> tuple[Train, dict[str, np.ndarray]]:
+def training(smoked: Path) -> tuple[Job, dict[str, np.ndarray]]:
     """A training at given rates, and the arrays of its result."""
     results = smoked / "results"
     for file in sorted(results.glob("train/*/trajectory.npz")):
         job, _ = read_job(results, f"train/{file.parts[-2]}")
-        if isinstance(job, Train) and job.sweep is None:
+        if job.sweep is None:
             with np.load(file) as arrays:
                 return job, dict(arrays)
     raise AssertionError("no training at given rates")
@@ -144,7 +143,7 @@ def training(smoked: Path) -> tuple[Train, dict[str, np.ndarray]]:
     ],
 )
 def test_arrays_that_a_training_cannot_give_are_refused(
-    name: str, forged: np.ndarray | None, code: str, training: tuple[Train, dict[str, np.ndarray]]
+    name: str, forged: np.ndarray | None, code: str, training: tuple[Job, dict[str, np.ndarray]]
 ) -> None:
     job, arrays = training
     others = {key: array for key, array in arrays.items() if key != name}

@@ -37,12 +37,8 @@ from resaudit.share.spot_check import frame
 from resaudit.share.spot_check.check import _compared, spot_check
 from resaudit.share.spot_check.frame import Imported, sampling_frame
 from resaudit.share.spot_check.recomputing import _Processes, folder_of, recompute
-from residual.demystifying_resnet.jobs.train import Train
-from residual.demystifying_resnet.training.trajectory import Trajectory
-from residual.images.jobs import TrainImages
 from tests.claims.made import result
-from tests.conftest import CHECKOUT, first_of, in_process, made_once, of_kind, run_command, run_planned
-from tests.made_records import made, write
+from tests.conftest import CHECKOUT, first_of, in_process, made_once, run_command, run_planned
 from tests.ran import RAN
 from tests.refusals import assert_exits, refused
 from tests.share.imported import ARCHIVE, mark_imported
@@ -64,12 +60,12 @@ def plan_in(folder: Path) -> Plan:
     return make_plan(configured().model_copy(update={"paths": Paths(**paths)}))
 
 
-def linear(plan: Plan) -> list[Train]:
-    return [job for job in of_kind(plan, Train).values() if job.ensemble.network.is_linear][:3]
+def linear(plan: Plan) -> list[Job]:
+    return [job for job in plan.jobs_of("train").values() if job.ensemble.network.is_linear][:3]
 
 
-def with_activations(plan: Plan) -> Train:
-    return next(job for job in of_kind(plan, Train).values() if not job.ensemble.network.is_linear)
+def with_activations(plan: Plan) -> Job:
+    return next(job for job in plan.jobs_of("train").values() if not job.ensemble.network.is_linear)
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +82,7 @@ def computed(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture
-def run(computed: Path, tmp_path: Path) -> tuple[Plan, list[Train], Path]:
+def run(computed: Path, tmp_path: Path) -> tuple[Plan, list[Job], Path]:
     """The plan, three jobs whose results can be marked as imported, and the folder of results."""
     for kind in ("train", "whiten"):
         shutil.copytree(computed / "results" / kind, tmp_path / "results" / kind)
@@ -95,14 +91,14 @@ def run(computed: Path, tmp_path: Path) -> tuple[Plan, list[Train], Path]:
 
 
 @pytest.fixture
-def drawn(run: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch) -> tuple[Plan, list[Train], Path]:
+def drawn(run: tuple[Plan, list[Job], Path], monkeypatch: pytest.MonkeyPatch) -> tuple[Plan, list[Job], Path]:
     """The same with all three imported, of which none is so short that it is always checked."""
     monkeypatch.setattr(frame, "SECONDS_ALWAYS", -np.inf)
     mark_imported(run[1], run[2])
     return run
 
 
-def forge(job: Job, results: Path, content: bytes | Trajectory) -> None:
+def forge(job: Job, results: Path, content: Any) -> None:
     """Replace a result; redo the digest in its provenance."""
     file, provenance = job.folder(results) / TRAJECTORY, job.folder(results) / "provenance.json"
     if isinstance(content, bytes):
@@ -113,14 +109,14 @@ def forge(job: Job, results: Path, content: bytes | Trajectory) -> None:
     write_json(provenance, ran | {"sha256": ran["sha256"] | {TRAJECTORY: sha256_of(file)}})
 
 
-def scaled(job: Train, results: Path, factor: float) -> Trajectory:
+def scaled(job: Job, results: Path, factor: float) -> Any:
     with np.load(job.folder(results) / TRAJECTORY) as file:
         arrays = dict(file)
-    return Trajectory(**arrays | {"excess_loss": arrays["excess_loss"] * factor})
+    return job.files[TRAJECTORY](**arrays | {"excess_loss": arrays["excess_loss"] * factor})
 
 
 def test_on_one_core_one_job_is_at_work_at_a_time(
-    drawn: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch
+    drawn: tuple[Plan, list[Job], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, _, _ = drawn
     begun: list[subprocess.Popen[bytes]] = []
@@ -164,7 +160,7 @@ def test_a_job_of_two_threads_leaves_the_other_cores_to_narrow_ones(
     assert list(recompute(imported, 0, tmp_path, 3, 0)) == []
 
 
-def test_forged_and_swapped_results_are_caught_and_honest_ones_agree(run: tuple[Plan, list[Train], Path]) -> None:
+def test_forged_and_swapped_results_are_caught_and_honest_ones_agree(run: tuple[Plan, list[Job], Path]) -> None:
     plan, (forged, swapped, honest), results = run
     forge(forged, results, scaled(forged, results, 0.99))
     forge(swapped, results, (honest.folder(results) / TRAJECTORY).read_bytes())
@@ -189,7 +185,7 @@ def test_forged_and_swapped_results_are_caught_and_honest_ones_agree(run: tuple[
 
 
 def test_an_interrupted_check_says_what_it_found_and_the_same_seed_goes_on(
-    drawn: tuple[Plan, list[Train], Path],
+    drawn: tuple[Plan, list[Job], Path],
 ) -> None:
     plan, _, results = drawn
     said: list[str] = []
@@ -215,7 +211,7 @@ def test_an_interrupted_check_says_what_it_found_and_the_same_seed_goes_on(
     assert in_audit.equal == 3
 
 
-def test_a_result_of_another_class_of_machine_is_held_to_tolerances(run: tuple[Plan, list[Train], Path]) -> None:
+def test_a_result_of_another_class_of_machine_is_held_to_tolerances(run: tuple[Plan, list[Job], Path]) -> None:
     plan, (near, far, _), results = run
     forge(near, results, scaled(near, results, 1 + 1e-9))
     forge(far, results, scaled(far, results, 1 + 1e-4))
@@ -236,7 +232,7 @@ def with_other_inputs(job: Job, results: Path) -> None:
 
 @pytest.mark.parametrize("same_inputs", [True, False])
 def test_rounding_is_no_agreement_where_equal_bytes_were_expected(
-    same_inputs: bool, run: tuple[Plan, list[Train], Path]
+    same_inputs: bool, run: tuple[Plan, list[Job], Path]
 ) -> None:
     """From other inputs they were not, whatever made both."""
     plan, (near, _, honest), results = run
@@ -279,7 +275,7 @@ def as_compared(job: Job, results: Path, **changed: Any) -> Recomputed:
     ],
 )
 def test_of_an_earlier_check_counts_what_is_of_this_code_and_these_results(
-    changed: dict[str, Any], kept: bool, counts: bool, drawn: tuple[Plan, list[Train], Path]
+    changed: dict[str, Any], kept: bool, counts: bool, drawn: tuple[Plan, list[Job], Path]
 ) -> None:
     """Of what was not equal, only if the other result is still there to judge by. In no time nothing is compared."""
     plan, (one, other, _), results = drawn
@@ -302,7 +298,7 @@ def test_of_an_earlier_check_counts_what_is_of_this_code_and_these_results(
     assert checked("another seed", earlier).jobs == {}
 
 
-def test_another_kernel_confirms_nothing_on_the_same_machine(run: tuple[Plan, list[Train], Path]) -> None:
+def test_another_kernel_confirms_nothing_on_the_same_machine(run: tuple[Plan, list[Job], Path]) -> None:
     """On another one results are apart anyway, and held to tolerances."""
     plan, _, results = run
     job = with_activations(plan)
@@ -331,7 +327,7 @@ def threshold_at(plan: Plan, name: str, threshold: float) -> Plan:
 
 @pytest.mark.parametrize(("within", "margin"), [(5e-7, 1e-7), (5e-7, 1e-3), (0.0, 1e-7)])
 def test_a_verdict_that_a_forger_turns_within_all_tolerances_fails_and_another_is_agreed(
-    run: tuple[Plan, list[Train], Path], within: float, margin: float
+    run: tuple[Plan, list[Job], Path], within: float, margin: float
 ) -> None:
     plan, _, results = run
     claim, jobs = f"{PAPER}/{NEAR_OPTIMAL}", list(plan.figures[FIGURE].jobs.values())
@@ -358,7 +354,7 @@ def test_a_verdict_that_a_forger_turns_within_all_tolerances_fails_and_another_i
     assert any(line.startswith(f"ANOTHER VERDICT: {claim}: ") for line in said) is turned
 
 
-def test_a_claim_whose_table_is_not_whole_is_not_agreed(run: tuple[Plan, list[Train], Path]) -> None:
+def test_a_claim_whose_table_is_not_whole_is_not_agreed(run: tuple[Plan, list[Job], Path]) -> None:
     plan, (honest, *_), results = run
     missing = next(job for job in plan.figures[FIGURE].jobs.values() if job != honest)
     shutil.rmtree(missing.folder(results))
@@ -373,7 +369,7 @@ def test_a_claim_whose_table_is_not_whole_is_not_agreed(run: tuple[Plan, list[Tr
     assert any(missing.key in line for line in said)
 
 
-def test_results_of_a_gpu_are_named_as_not_covered_where_there_is_none(run: tuple[Plan, list[Train], Path]) -> None:
+def test_results_of_a_gpu_are_named_as_not_covered_where_there_is_none(run: tuple[Plan, list[Job], Path]) -> None:
     plan, (honest, *_), results = run
     job, said = with_activations(plan), list[str]()
     with_no_gpu = make_plan(plan.config.model_copy(update={"device": "cpu"}))
@@ -390,7 +386,7 @@ def test_results_of_a_gpu_are_named_as_not_covered_where_there_is_none(run: tupl
     assert {as_statement(check)["predicate"]["result"] for check in statements(results)} == {"WARNED"}
 
 
-def test_a_job_that_uses_no_gpu_is_recomputed_whatever_its_record_says(run: tuple[Plan, list[Train], Path]) -> None:
+def test_a_job_that_uses_no_gpu_is_recomputed_whatever_its_record_says(run: tuple[Plan, list[Job], Path]) -> None:
     plan, (forged, *_), results = run
     forge(forged, results, scaled(forged, results, 0.99))
     mark_imported([forged], results, cpu_platform=CUDA)
@@ -398,7 +394,7 @@ def test_a_job_that_uses_no_gpu_is_recomputed_whatever_its_record_says(run: tupl
     assert statements(results)[0].keys("failed") == [forged.key]
 
 
-def test_a_job_is_recomputed_by_the_kernel_that_its_record_names(run: tuple[Plan, list[Train], Path]) -> None:
+def test_a_job_is_recomputed_by_the_kernel_that_its_record_names(run: tuple[Plan, list[Job], Path]) -> None:
     """Here the compiled one is chosen if none is named."""
     plan, _, results = run
     job = with_activations(plan)
@@ -408,7 +404,7 @@ def test_a_job_is_recomputed_by_the_kernel_that_its_record_names(run: tuple[Plan
     assert statements(results)[0].keys("equal") == [job.key]
 
 
-def test_a_kernel_that_no_job_of_its_kind_has_confirms_nothing(run: tuple[Plan, list[Train], Path]) -> None:
+def test_a_kernel_that_no_job_of_its_kind_has_confirms_nothing(run: tuple[Plan, list[Job], Path]) -> None:
     plan, (job, *_), results = run
     mark_imported([job], results, kernel="another")
     assert not spot_check(plan, lambda _line: None, minutes=None)
@@ -418,7 +414,7 @@ def test_a_kernel_that_no_job_of_its_kind_has_confirms_nothing(run: tuple[Plan, 
 
 
 def test_a_job_of_a_kernel_that_was_not_built_here_is_out_of_reach(
-    run: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch
+    run: tuple[Plan, list[Job], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, _, results = run
     job = with_activations(plan)
@@ -428,7 +424,7 @@ def test_a_job_of_a_kernel_that_was_not_built_here_is_out_of_reach(
     assert "fused kernel" in sampling_frame(plan, results, Execution(), None, 2).out_of_reach[job.key]
 
 
-def test_digests_of_raw_data_are_the_senders_words_and_loosen_nothing(run: tuple[Plan, list[Train], Path]) -> None:
+def test_digests_of_raw_data_are_the_senders_words_and_loosen_nothing(run: tuple[Plan, list[Job], Path]) -> None:
     plan, (job, *_), results = run
     # In a process of its own, as a spot-check does it: here torch is loaded, which changes the CPU platform.
     write_job(job.data, Execution(), results)
@@ -442,7 +438,7 @@ def test_digests_of_raw_data_are_the_senders_words_and_loosen_nothing(run: tuple
     assert statements(results)[0].jobs[job.data.key].same_class
 
 
-def test_what_was_imported_for_other_code_is_out_of_reach(run: tuple[Plan, list[Train], Path]) -> None:
+def test_what_was_imported_for_other_code_is_out_of_reach(run: tuple[Plan, list[Job], Path]) -> None:
     plan, (today, other, _), results = run
     mark_imported([today], results)
     mark_imported([other], results, accepted_code="0" * 64)
@@ -452,7 +448,7 @@ def test_what_was_imported_for_other_code_is_out_of_reach(run: tuple[Plan, list[
 
 @pytest.mark.parametrize(("here", "made_on", "in_reach"), [("cpu", CUDA, False), ("cuda", CUDA, True)])
 def test_what_a_gpu_made_is_in_reach_of_a_gpu_alone(
-    here: str, made_on: dict[str, str], in_reach: bool, run: tuple[Plan, list[Train], Path]
+    here: str, made_on: dict[str, str], in_reach: bool, run: tuple[Plan, list[Job], Path]
 ) -> None:
     plan, (linear_one, *_), results = run
     job = with_activations(plan)
@@ -476,7 +472,7 @@ def test_what_a_gpu_made_is_in_reach_of_a_gpu_alone(
     ],
 )
 def test_the_command_fails_if_nothing_agrees_and_takes_its_time(
-    words: list[str], minutes: float | None, run: tuple[Plan, list[Train], Path]
+    words: list[str], minutes: float | None, run: tuple[Plan, list[Job], Path]
 ) -> None:
     plan, _, results = run
     mark_imported([with_activations(plan)], results, cpu_platform=CUDA, kernel="torch, since it is on a GPU")
@@ -487,12 +483,22 @@ def test_the_command_fails_if_nothing_agrees_and_takes_its_time(
     assert (check.minutes, check.wanted) == (minutes, f"{PAPER}/relu-final-loss" if "--claim" in words else None)
 
 
+def write_empty(job: Job, results: Path) -> None:
+    """Results without values, for what no test recomputes."""
+    folder, digests = job.folder(results), {}
+    for name, arrays in job.files.items():
+        save_arrays(folder / name, arrays(*[np.empty(0)] * len(fields(arrays))))
+        digests[name] = sha256_of(folder / name)
+    write_json(folder / "settings.json", job.identity)
+    write_json(folder / "provenance.json", RAN | {"sha256": digests})
+
+
 def test_the_command_finds_what_was_imported_of_figures_that_are_left_out_here(tmp_path: Path) -> None:
     """Unless it is asked for others: whoever ran them had a GPU."""
     config, name = load(["device=cpu"]), "stable_scaling/fig06"
     assert name in config.left_out
-    job = first_of(make_plan(config.model_copy(update={"figures": [name]})), TrainImages)
-    write(job, made(job, lambda _: 0.1), tmp_path / "results")
+    job = first_of(make_plan(config.model_copy(update={"figures": [name]})), "train_images")
+    write_empty(job, tmp_path / "results")
     mark_imported([job], tmp_path / "results", cpu_platform=CUDA)
     others = in_process("spot-check", "device=cpu", f"figures=[{FIGURE}]", cwd=tmp_path)
     assert_exits(others, "missing-imports")
@@ -501,7 +507,7 @@ def test_the_command_finds_what_was_imported_of_figures_that_are_left_out_here(t
     assert list(check.out_of_reach) == [job.key]
 
 
-def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Train], Path]) -> None:
+def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Job], Path]) -> None:
     plan, jobs, results = run
     mark_imported(jobs, results)
     for claim in sampling_frame(plan, results, Execution(), 600, 2).claims:
@@ -515,9 +521,7 @@ def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Trai
 def test_what_a_job_takes_here_is_as_calibrated(tmp_path: Path) -> None:
     plan, results = plan_in(tmp_path), tmp_path / "results"
     job = linear(plan)[0]
-    save_arrays(job.folder(results) / TRAJECTORY, Trajectory(*[np.empty(0)] * len(fields(Trajectory))))
-    digests = {TRAJECTORY: sha256_of(job.folder(results) / TRAJECTORY)}
-    write_json(job.folder(results) / "provenance.json", RAN | {"sha256": digests})
+    write_empty(job, results)
     mark_imported([job], results, kernel=job.kernels("cpu", {})[0])
     seconds = 1.5 * job.cost(Execution()).seconds
     assert sampling_frame(plan, results, Execution(), seconds, 1).out_of_reach == {}
@@ -526,7 +530,7 @@ def test_what_a_job_takes_here_is_as_calibrated(tmp_path: Path) -> None:
     assert list(sampling_frame(plan, results, Execution(), seconds, 1).out_of_reach) == [job.key]
 
 
-def test_a_job_over_the_budget_is_out_of_reach_with_its_weight(drawn: tuple[Plan, list[Train], Path]) -> None:
+def test_a_job_over_the_budget_is_out_of_reach_with_its_weight(drawn: tuple[Plan, list[Job], Path]) -> None:
     plan, jobs, results = drawn
     dearest = max(jobs, key=lambda job: job.cost(Execution()).seconds)
     found = sampling_frame(plan, results, Execution(), dearest.cost(Execution()).seconds - 1e-9, 2)
@@ -534,14 +538,14 @@ def test_a_job_over_the_budget_is_out_of_reach_with_its_weight(drawn: tuple[Plan
     assert sum(found.sampled.values()) == pytest.approx(1 if found.sampled else 0)
 
 
-def test_without_imported_results_there_is_nothing_to_check(run: tuple[Plan, list[Train], Path]) -> None:
+def test_without_imported_results_there_is_nothing_to_check(run: tuple[Plan, list[Job], Path]) -> None:
     plan, _, results = run
     with refused("missing-imports"):
         spot_check(plan, print, minutes=10)
     assert not (results / "spot-checks").exists()
 
 
-def test_a_result_that_was_computed_again_is_no_longer_an_imported_one(run: tuple[Plan, list[Train], Path]) -> None:
+def test_a_result_that_was_computed_again_is_no_longer_an_imported_one(run: tuple[Plan, list[Job], Path]) -> None:
     _, (one, other, _), results = run
     mark_imported((one, other), results)
     forge(one, results, scaled(one, results, 1 + 1e-9))

@@ -51,8 +51,8 @@ def rules_in(run: Completed) -> set[str]:
 
 
 @pytest.fixture(scope="session")
-def one_checkout(smoked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "checkout", lambda folder: finished_checkout(smoked, folder))
+def one_checkout(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "checkout", lambda folder: finished_checkout(finished, folder))
 
 
 @pytest.fixture

@@ -42,9 +42,9 @@ def a_matrix_of_an_earlier_run(folder: Path) -> None:
 
 
 def test_the_page_shows_the_matrix_of_an_earlier_run_and_no_variant_is_computed_for_it(
-    smoked: Path, tmp_path: Path
+    finished: Path, tmp_path: Path
 ) -> None:
-    folder = Path(shutil.copytree(smoked, tmp_path / "copy"))
+    folder = Path(shutil.copytree(finished, tmp_path / "copy"))
     assert NOTHING in run(folder, "all", "--dry-run").stdout
     a_matrix_of_an_earlier_run(folder)
     planned = run(folder, "all", "--dry-run")

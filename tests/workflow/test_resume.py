@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.jobs.job import Execution
+from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import write_job
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from residual.demystifying_resnet.jobs.train import Train
-from tests.conftest import CHECKOUT, Completed, of_kind, run_command
+from tests.conftest import CHECKOUT, Completed, run_command
 from tests.refusals import assert_exits
 
 OVERRIDES = [
@@ -29,50 +28,50 @@ OVERRIDES = [
 OFTEN = Execution(checkpoint_seconds=0.05)
 
 
-def training(*overrides: str) -> Train:
+def training(*overrides: str) -> Job:
     plan = make_plan(load([*OVERRIDES, *overrides]))
-    return next(job for job in of_kind(plan, Train).values() if job.ensemble.network.depth == 4)
+    return next(job for job in plan.jobs_of("train").values() if job.ensemble.network.depth == 4)
 
 
 @pytest.fixture(scope="module")
-def job() -> Train:
+def job() -> Job:
     return training()
 
 
-def with_data(folder: Path, smoked: Path, job: Train) -> Path:
+def with_data(folder: Path, finished: Path, job: Job) -> Path:
     """A folder that holds nothing but whitened data and the job's plan."""
-    shutil.copytree(smoked / "results" / "whiten", folder / "results" / "whiten")
+    shutil.copytree(finished / "results" / "whiten", folder / "results" / "whiten")
     write_job(job, OFTEN, folder / "results")
     return folder
 
 
 @pytest.fixture
-def folder(smoked: Path, tmp_path: Path, job: Train) -> Path:
-    return with_data(tmp_path, smoked, job)
+def folder(finished: Path, tmp_path: Path, job: Job) -> Path:
+    return with_data(tmp_path, finished, job)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(smoked: Path, job: Train, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    folder = with_data(tmp_path_factory.mktemp("undisturbed"), smoked, job)
+def undisturbed(finished: Path, job: Job, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = with_data(tmp_path_factory.mktemp("undisturbed"), finished, job)
     done = run(folder, job)
     assert done.returncode == 0, done.stderr
     assert not list((folder / "results").glob("checkpoints/*/*"))
     return result_of(folder, job).read_bytes()
 
 
-def run(folder: Path, job: Train, environment: dict[str, str] | None = None) -> Completed:
+def run(folder: Path, job: Job, environment: dict[str, str] | None = None) -> Completed:
     return run_command(sys.executable, "-m", "resaudit", "run", job.key, cwd=folder, environment=environment)
 
 
-def result_of(folder: Path, job: Train) -> Path:
+def result_of(folder: Path, job: Job) -> Path:
     return folder / job.folder(Path("results")) / "trajectory.npz"
 
 
-def checkpoint_of(folder: Path, job: Train) -> Path:
+def checkpoint_of(folder: Path, job: Job) -> Path:
     return folder / "results" / "checkpoints" / job.key / "checkpoint"
 
 
-def stopped_after(folder: Path, job: Train, number: int, checkpoints: int) -> tuple[int, str]:
+def stopped_after(folder: Path, job: Job, number: int, checkpoints: int) -> tuple[int, str]:
     """Send a signal once that many checkpoints were written; gives the exit status and what was said."""
     command = [sys.executable, "-m", "resaudit", "run", job.key]
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
@@ -87,7 +86,7 @@ def stopped_after(folder: Path, job: Train, number: int, checkpoints: int) -> tu
     return process.returncode, said
 
 
-def ends_the_same(folder: Path, job: Train, undisturbed: bytes, environment: dict[str, str] | None = None) -> None:
+def ends_the_same(folder: Path, job: Job, undisturbed: bytes, environment: dict[str, str] | None = None) -> None:
     again = run(folder, job, environment)
     assert again.returncode == 0, again.stderr
     assert "resumes from" in again.stderr
@@ -98,7 +97,7 @@ def ends_the_same(folder: Path, job: Train, undisturbed: bytes, environment: dic
 # 85 is what profiles and schedulers are told: a number, wherever it is defined.
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 85), (signal.SIGINT, 130)])
 def test_told_to_stop_it_keeps_what_was_done(
-    number: signal.Signals, status: int, folder: Path, job: Train, undisturbed: bytes
+    number: signal.Signals, status: int, folder: Path, job: Job, undisturbed: bytes
 ) -> None:
     code, said = stopped_after(folder, job, number, 2)
     assert code == status
@@ -108,7 +107,7 @@ def test_told_to_stop_it_keeps_what_was_done(
     ends_the_same(folder, job, undisturbed)
 
 
-def test_killed_again_and_again_it_ends_with_the_same_bytes(folder: Path, job: Train, undisturbed: bytes) -> None:
+def test_killed_again_and_again_it_ends_with_the_same_bytes(folder: Path, job: Job, undisturbed: bytes) -> None:
     chance = random.Random(1)
     for _ in range(3):
         code, _ = stopped_after(folder, job, signal.SIGKILL, chance.randint(1, 3))
@@ -116,7 +115,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(folder: Path, job: T
     ends_the_same(folder, job, undisturbed)
 
 
-def test_another_seed_does_not_resume_it(folder: Path, job: Train) -> None:
+def test_another_seed_does_not_resume_it(folder: Path, job: Job) -> None:
     stopped_after(folder, job, signal.SIGKILL, 1)
     other = training("seed=2")
     write_job(other, OFTEN, folder / "results")
@@ -136,7 +135,7 @@ def changed_code(folder: Path, file: str, line: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("file", [pytest.param("networks/linear.py", marks=pytest.mark.slow), "training/ensemble.py"])
-def test_other_code_does_not_resume_it(file: str, folder: Path, job: Train) -> None:
+def test_other_code_does_not_resume_it(file: str, folder: Path, job: Job) -> None:
     """Its bits might be others."""
     stopped_after(folder, job, signal.SIGKILL, 1)
     done = run(folder, job, changed_code(folder, file, "CHANGED = 1\n"))
@@ -144,7 +143,7 @@ def test_other_code_does_not_resume_it(file: str, folder: Path, job: Train) -> N
     assert "code version;" in done.stderr
 
 
-def test_an_edited_comment_is_no_other_code(folder: Path, job: Train, undisturbed: bytes) -> None:
+def test_an_edited_comment_is_no_other_code(folder: Path, job: Job, undisturbed: bytes) -> None:
     stopped_after(folder, job, signal.SIGKILL, 1)
     ends_the_same(folder, job, undisturbed, changed_code(folder, "training/ensemble.py", "# changed\n"))
 
@@ -152,7 +151,7 @@ def test_an_edited_comment_is_no_other_code(folder: Path, job: Train, undisturbe
 # What is kept until the last file is written is kept until any is.
 @pytest.mark.parametrize("file", [pytest.param("trajectory.npz", marks=pytest.mark.slow), "provenance.json"])
 def test_what_was_done_is_kept_until_the_result_is_written(
-    file: str, folder: Path, job: Train, undisturbed: bytes
+    file: str, folder: Path, job: Job, undisturbed: bytes
 ) -> None:
     """Nothing can be written over a folder, as nothing can on a disk that is full just then."""
     stopped_after(folder, job, signal.SIGKILL, 1)

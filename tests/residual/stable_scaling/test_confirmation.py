@@ -18,12 +18,11 @@ from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import at
 from resaudit.plan.plan import make_plan
-from residual.stable_scaling import training
 from residual.stable_scaling.checks import CommonRate, StepsToLoss
 from residual.stable_scaling.experiments.training import ScaledTraining
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 from tests.claims.made import mentions, result, verdict
-from tests.residual.test_stable_scaling_training import PAPER, falling, made, steady
+from tests.residual.stable_scaling.test_training import PAPER, falling, made, steady
 
 Table = pd.DataFrame
 NETWORK = "resnet-0.5"
@@ -171,14 +170,3 @@ def test_blocks_train_at_the_rates_that_their_own_screening_leaves() -> None:
         assert job == replace(screening, **of_block, **({} if every else of_sweep))
         seen.add(every)
     assert seen == {True, False}
-
-
-def test_the_figure_of_training_draws_the_runs_of_both_stages() -> None:
-    table = confirmed(steady(NETWORK), steady(NETWORK)).assign(target_loss=0.38)
-    finals = training.plot(table).axes[1]
-    points = {size: [] for size in (1.5, 3.5)}  # type: dict[float, list[float]]
-    for line in finals.get_lines():
-        if line.get_marker() == ".":
-            points[line.get_markersize()].extend(line.get_ydata())
-    runs = SCREENED * table["depth"].nunique()
-    assert {size: len(drawn) for size, drawn in points.items()} == {1.5: runs, 3.5: runs}

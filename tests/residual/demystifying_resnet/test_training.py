@@ -6,8 +6,10 @@ import torch
 
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
-from resaudit.data.moments import Moments
+from resaudit.data.moments import Moments, moments_of
 from resaudit.data.whiten import Whiten
+from residual.demystifying_resnet.curvature.spectrum import spectra_along
+from residual.demystifying_resnet.curvature.structured import structured_spectra_along
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.jobs.train import train as train_job
 from residual.demystifying_resnet.networks.ensemble import Ensemble
@@ -169,3 +171,32 @@ def test_a_run_moves_on_while_its_step_still_changes_a_bit() -> None:
     start[0, 0, 1, 1] = 1e-7
     trajectory = descend(Valley(), start, torch.tensor([0.5], dtype=torch.float64), 4)
     np.testing.assert_allclose(trajectory.gradient_norm[:, 0], 1e-7 * 0.5 ** np.arange(5), rtol=1e-12)
+
+
+NARROW = Network(shortcut_depth=2, depth=4, width=3)
+
+
+def some_moments(width: int) -> Moments:
+    inputs = np.random.default_rng(1).standard_normal((width, 20))
+    return moments_of(inputs, inputs)
+
+
+@pytest.mark.parametrize("along", [spectra_along, structured_spectra_along])
+@pytest.mark.parametrize(
+    ("shape", "network", "width", "said"),
+    [
+        ((4, 3, 3), NARROW, 3, r"shape \(3, 3\); needed: .* = \(4, runs, 3, 3\)"),
+        ((1, 2, 1, 3, 3), NARROW, 3, r"shape \(2, 1, 3, 3\); needed"),
+        ((1, 4, 1, 3, 3), NARROW, 5, "moments are of 5 inputs; needed: 3"),
+        ((1, 4, 1, 3, 3), Network(2, 4, 3, mid="relu"), 3, "the network has activations"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(along, shape, network: Network, width: int, said: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=said):
+        along(torch.zeros(shape, dtype=torch.float64), network, some_moments(width))
+
+
+def test_learning_rates_of_other_runs_are_refused() -> None:
+    objective = LinearObjective.of(NARROW, some_moments(3), torch.device("cpu"))
+    with pytest.raises(ValueError, match=r"learning_rates .*\(1,\); .*\(2,\)"):
+        descend(objective, torch.zeros(4, 2, 3, 3, dtype=torch.float64), torch.ones(1), epochs=1)

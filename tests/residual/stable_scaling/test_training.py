@@ -26,7 +26,6 @@ from tests.conftest import assert_read_back, configured, smoke_figure
 
 PAPER = "stable_scaling"
 DEPTHS, RATES, STEPS = (10, 100, 1000), (0.3, 1.0, 3.0, 10.0, 30.0), np.arange(10, 101, 10)
-CLAIMS = configured().claims_of(PAPER)
 Best = Callable[[int], float]
 
 
@@ -78,8 +77,8 @@ SWAPPED = {
 def test_swapped_labels_turn_the_verdict(name: str) -> None:
     one, other = SWAPPED[name]
     swapped = HONEST.assign(network=HONEST["network"].replace({one: other, other: one}))
-    assert judge(CLAIMS[name], HONEST, "laptop").verdict.value == "supported"
-    assert judge(CLAIMS[name], swapped, "laptop").verdict.value == "contradicted"
+    assert judge(configured().claims_of(PAPER)[name], HONEST, "laptop").verdict.value == "supported"
+    assert judge(configured().claims_of(PAPER)[name], swapped, "laptop").verdict.value == "contradicted"
 
 
 def test_the_common_rate_is_that_of_the_worst_depth() -> None:

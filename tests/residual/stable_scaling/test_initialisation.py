@@ -24,7 +24,6 @@ from tests.refusals import refused
 
 PAPER = "stable_scaling"
 FIGURES = ["forward", "products", "backward"]
-CLAIMS = configured().claims_of(PAPER)
 RANDOM = ["protocol.inputs=[sphere]"]
 """Inputs that need no data."""
 SMALL: dict[str, list[str]] = {
@@ -105,7 +104,7 @@ def test_a_black_image_is_refused_where_each_is_scaled(name: str, monkeypatch: p
 
 
 def judged(name: str, table: pd.DataFrame) -> Judgement:
-    return judge(CLAIMS[name], table, "laptop")
+    return judge(configured().claims_of(PAPER)[name], table, "laptop")
 
 
 def verdict(name: str, table: pd.DataFrame) -> str:
@@ -137,7 +136,7 @@ SABOTAGE: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SABOTAGE)
 def test_a_wrong_table_turns_the_verdict(name: str, tables: dict[str, pd.DataFrame]) -> None:
-    table = tables[CLAIMS[name].evidence]
+    table = tables[configured().claims_of(PAPER)[name].evidence]
     honest, wrong = judged(name, table), judged(name, SABOTAGE[name](table))
     assert honest.verdict.value != "contradicted"
     assert wrong.verdict.value == "contradicted"
@@ -162,7 +161,7 @@ def test_the_change_is_found_where_it_was_put() -> None:
                 {"part": "grid", "inputs": "a", "width": 1, "power": power, "depth": depth, "run": run, "growth": g}
                 for run, g in enumerate(growth)
             ]
-    check = CLAIMS["sharp-scale"].checks["change-at-half"]
+    check = configured().claims_of(PAPER)["sharp-scale"].checks["change-at-half"]
     (point,) = check.measure(pd.DataFrame(rows), 20).points
     assert point.shown.value == pytest.approx(0.62, abs=0.005)
     assert len(check.measure(pd.DataFrame(rows), 21).points) == 0
@@ -173,7 +172,7 @@ def test_the_change_is_found_where_it_was_put() -> None:
 def test_means_are_arithmetic_and_over_runs() -> None:
     table = pd.DataFrame({"part": "grid", "power": [0.3] * 3 + [0.4] * 3, "run": [0, 1, 2] * 2, "network": "n",
                           "inputs": "a", "width": 1, "depth": 2, "over_bound": [1.0, 2, 6, 1, 1, 1]})  # fmt: skip
-    check = CLAIMS["forward-explodes"].checks["above-bound"]
+    check = configured().claims_of(PAPER)["forward-explodes"].checks["above-bound"]
     measured = check.measure(table.assign(network="below one half"), 3)
     assert [point.shown.value for point in measured.points] == [3.0, 1.0]
     assert measured.arithmetic

@@ -2,7 +2,7 @@
 
 Sees a refactoring that changes what is computed. The verdicts of the committed tables are held by
 ``tests/engine/test_readme.py``. If an id or a table is meant to change, say so in CHANGELOG.md and write both
-files anew: ``python -m tests.workflow.test_frozen FOLDER``, with a folder in which ``snakemake --config scale=smoke``
+files anew: ``python -m tests.residual.test_frozen FOLDER``, with a folder in which ``snakemake --config scale=smoke``
 has run.
 """
 

@@ -25,7 +25,6 @@ from residual.images.networks.all_convolutional import count_layers
 from tests.conftest import configured
 
 PAPER = "identity_matters"
-CLAIMS = configured().claims_of(PAPER)
 SMALL = [
     "samples=150", "width=48", "narrow=[48]", "nested=[150]", "search_samples=20", "search_widths=[48]",
     "share_samples=20", "shares=[0.2]", "lemma_widths=[32]", "lemma_draws=5",
@@ -50,7 +49,7 @@ def expressed(*overrides: str) -> pd.DataFrame:
 
 
 def verdict(claim: str, table: pd.DataFrame) -> str:
-    return judge(CLAIMS[claim], table, "laptop").verdict.value
+    return judge(configured().claims_of(PAPER)[claim], table, "laptop").verdict.value
 
 
 @pytest.mark.usefixtures("images")

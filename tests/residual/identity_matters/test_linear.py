@@ -28,7 +28,6 @@ from residual.identity_matters.linear.measured import Descended, Factorizations,
 from tests.conftest import assert_read_back, configured, smoke_figure
 
 PAPER = "identity_matters"
-CLAIMS = configured().claims_of(PAPER)
 REAL = Moments(np.eye(4), np.diag([0.5, 0.3, 0.1, 0.0]), np.array(1.0))
 
 
@@ -37,7 +36,7 @@ def figure(name: str, *overrides: str) -> Figure:
 
 
 def verdict(claim: str, table: pd.DataFrame) -> str:
-    return judge(CLAIMS[claim], table, "laptop").verdict.value
+    return judge(configured().claims_of(PAPER)[claim], table, "laptop").verdict.value
 
 
 @pytest.fixture(scope="module")

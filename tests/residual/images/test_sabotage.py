@@ -15,6 +15,7 @@ import pytest
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.claims.words import why
 from resaudit.figures.drawing import figure_module
+from resaudit.plan.claim import Claim
 from resaudit.plan.composition import load
 from resaudit.plan.figure import Figure
 from resaudit.plan.plan import plan_figure
@@ -22,16 +23,21 @@ from residual.images.jobs import TrainImages
 from residual.images.setting import AllConvolutional, PostActivation, PreActivation
 from tests.claims.made import mentions
 from tests.conftest import configured
-from tests.made_records import made, write
+from tests.residual.images.made_records import made, write
 
-CONFIG = configured()
-ON_IMAGES = {
-    f"{paper}/{name}": claim
-    for paper, claims in CONFIG.claims.items()
-    for name, claim in claims.items()
-    if (figure := CONFIG.figure.get(f"{paper}/{claim.evidence}")) and figure.protocol.needs_gpu
-}
 Error = Callable[[TrainImages], float]
+
+
+@cache
+def on_images() -> dict[str, Claim]:
+    """The claims about images, by ``paper/claim``."""
+    config = configured()
+    return {
+        f"{paper}/{name}": claim
+        for paper, claims in config.claims.items()
+        for name, claim in claims.items()
+        if (figure := config.figure.get(f"{paper}/{claim.evidence}")) and figure.protocol.needs_gpu
+    }
 
 
 def as_claimed(job: TrainImages) -> float:
@@ -54,7 +60,7 @@ def at_paper(name: str) -> Figure:
 
 
 def table_of(claim: str, folder: Path, error: Error, spread: float = 0.01) -> pd.DataFrame:
-    name = f"{claim.split('/')[0]}/{ON_IMAGES[claim].evidence}"
+    name = f"{claim.split('/')[0]}/{on_images()[claim].evidence}"
     part = plan_figure(at_paper(name), "data")
     for job in part.jobs.values():
         assert isinstance(job, TrainImages)
@@ -64,8 +70,8 @@ def table_of(claim: str, folder: Path, error: Error, spread: float = 0.01) -> pd
 
 
 def judged(claim: str, table: pd.DataFrame, scale: str = "paper", dataset: str = "") -> Judgement:
-    (own,) = ON_IMAGES[claim].needs.datasets
-    return judge(ON_IMAGES[claim], table, scale, dataset or own)
+    (own,) = on_images()[claim].needs.datasets
+    return judge(on_images()[claim], table, scale, dataset or own)
 
 
 def swapped(one: str, other: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
@@ -98,7 +104,7 @@ SABOTAGE = {
 
 
 def test_every_claim_about_images_is_sabotaged() -> None:
-    assert set(SABOTAGE) == set(ON_IMAGES)
+    assert set(SABOTAGE) == set(on_images())
 
 
 @pytest.mark.parametrize("claim", SABOTAGE)

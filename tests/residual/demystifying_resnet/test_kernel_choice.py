@@ -14,7 +14,6 @@ from resaudit.plan.models import Config
 from resaudit.plan.plan import execution_of, make_plan
 from resaudit.runtime.extensions import NOT_BUILT, VECTOR_BITS, extension
 from residual.demystifying_resnet.curvature.kernels import library as counts_library
-from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.networks.network import Network, network_named
 from residual.demystifying_resnet.training.kernels import library
 from residual.demystifying_resnet.training.kernels.native import NativeObjective
@@ -95,7 +94,7 @@ def test_on_a_gpu_it_is_torch_and_fused_is_refused(capsys: pytest.CaptureFixture
 
 def test_training_is_by_the_kernel_that_is_asked_for(mnist_config: Config, tmp_path: Path) -> None:
     plan = make_plan(load(["figures=[fig08]", "scale=smoke", f"paths.data={mnist_config.paths.data}"]))
-    training = first_of(plan, Train)
+    training = first_of(plan, "train")
     run_planned(training.data, tmp_path)
     for kernel, kind in (
         ("torch", SampledObjective),
@@ -106,7 +105,7 @@ def test_training_is_by_the_kernel_that_is_asked_for(mnist_config: Config, tmp_p
 
 
 def test_what_training_costs_depends_on_the_kernel() -> None:
-    training = first_of(make_plan(load(["figures=[fig08]"])), Train)
+    training = first_of(make_plan(load(["figures=[fig08]"])), "train")
     by_torch, fused = (training.cost(Execution(kernel=kernel)) for kernel in ("torch", "fused"))
     assert by_torch.seconds > 3 * fused.seconds or library.library() is None
     assert by_torch.megabytes > fused.megabytes or library.library() is None

@@ -1,71 +1,168 @@
-"""Oracle: every committed table with rows left out, runs doubled, or columns changed. Sees a check that judges them.
+"""Oracle: every claim on its committed table. Sees odd tables judged, and verdicts that depend on order or numbers.
 
-Each must be refused, or the claims on it must not be decided otherwise than on the whole table.
+A table's rows are left out, doubled, renumbered, retyped or changed: each must be refused before it is judged, or the
+claims on it must not be decided otherwise than on the whole table.
 """
 
-from functools import cache
+import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of
 from resaudit.claims.checks.depths import RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
+from resaudit.claims.checks.means import ZeroOfExponent
 from resaudit.claims.checks.rows import epoch_at
-from resaudit.claims.verdicts import judge
-from resaudit.figures.expected import unexpected
+from resaudit.figures import doubled as doubled_runs
+from resaudit.figures.drawing import write_csv
+from resaudit.figures.expected import ALONG, COUNTED, unexpected
 from resaudit.figures.snapshots import snapshot_epochs
-from resaudit.plan.composition import load
-from resaudit.plan.models import Config
-from resaudit.plan.plan import FigurePlan, make_plan
+from resaudit.figures.tables import drawn
+from resaudit.plan.experiment import Coordinates, Experiment
+from resaudit.plan.plan import make_plan
+from tests.claims.committed import TABLES, as_committed, claims_on, judged, planned, table_of
 from tests.claims.made import mentions, result
-from tests.conftest import CHECKOUT
+from tests.conftest import configured
 
-REFERENCE = CHECKOUT / "figures" / "reference"
-TABLES = {
-    "/".join([*csv.parent.relative_to(REFERENCE).parts, csv.stem]): csv
-    for csv in sorted(REFERENCE.rglob("*/*.csv"))
-    if csv.stem != "robustness"
-}
+AT_LAPTOP = [name for name in TABLES if not name.startswith("scale_")]
 VALUES = 5
 """Of a key with more values, so many are left out in turn."""
 UNDECIDED = {"inconclusive", "not run", "depends"}
 NUMBERS = ("run", "draw")
 
 
-@cache
-def configured(name: str) -> Config:
-    *scale, paper, stem = name.split("/")
-    figure, *dataset = stem.split("-")
-    overrides = [f"scale={each.removeprefix('scale_')}" for each in scale]
-    overrides += [f"dataset={each}" for each in dataset]
-    return load([f"figures=[{paper}/{figure}]", "device=cpu", *overrides])
+def numbered(name: str) -> Coordinates | None:
+    """A place whose runs the plan knows, if the table has runs there."""
+    part = planned(name)
+    if "run" not in part.figure.keys:
+        return None
+    known = part.figure.protocol.expected(part.jobs, part.figure.keys, table_of(name))
+    return next((place for place, products in known.items() if {-1} != {*products[0].get("run", [-1])}), None)
 
 
-@cache
-def planned(name: str) -> FigurePlan:
-    (part,) = make_plan(configured(name)).figures.values()
-    return part
+def at(table: pd.DataFrame, place: Coordinates) -> "pd.Series[bool]":
+    rows = pd.Series(True, index=table.index)
+    for key, value in place:
+        rows &= table[key] == value
+    return rows
 
 
-@cache
-def table_of(name: str) -> pd.DataFrame:
-    return pd.read_csv(TABLES[name])
+def without_last_run(table: pd.DataFrame, place: Coordinates) -> pd.DataFrame:
+    rows = at(table, place)
+    return table[~(rows & (table["run"] == table["run"][rows].max()))]
+
+
+def with_other_runs(table: pd.DataFrame, place: Coordinates) -> Iterator[tuple[str, pd.DataFrame]]:
+    """A table with other runs than its own, in each way."""
+    run, rows = table["run"], at(table, place)
+    last, more = rows & (run == run[rows].max()), run.max() + 1
+    again = table[run != -1]
+    yield "dropped", without_last_run(table, place)
+    yield "doubled", pd.concat([table, again.assign(run=again["run"] + more)], ignore_index=True)
+    yield "renumbered", table.assign(run=run.mask(last, more))
+    yield "swapped for none", table.assign(run=run.mask(last, -1))
+    yield "without number", table.assign(run=run.mask(last))
+    yield "without place", table[~rows]
+
+
+def with_impossible_counts(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """A table of rates with a count that counts no runs."""
+    for column in [column for column in COUNTED if column in table] if {"runs", "successes"} <= set(table) else []:
+        for value in (float("nan"), -1, 1.5, 1e9):
+            yield (
+                f"{column} {value}",
+                table.assign(**{column: table[column].astype(float).mask(table.index == 0, value)}),
+            )
+
+
+@pytest.mark.parametrize("name", AT_LAPTOP)
+def test_a_committed_table_is_what_the_plan_draws_and_no_other_is(name: str) -> None:
+    table, part, place = table_of(name), planned(name), numbered(name)
+    assert unexpected(table, part) is None
+    for what, changed in with_other_runs(table, place) if place is not None else ():
+        wrong = unexpected(changed, part)
+        assert wrong is not None, what
+        assert "allowed: " in wrong, what
+    for key in ("run", "depth", *ALONG) if place is not None else ():
+        if key in part.figure.keys:
+            assert (unexpected(table.astype({key: float}), part) or "").startswith(key)
+    for what, changed in with_impossible_counts(table):
+        assert unexpected(changed, part) is not None, what
+
+
+def test_there_are_tables_of_each_kind() -> None:
+    assert sum(numbered(name) is not None for name in AT_LAPTOP) > 12
+    assert sum(any(True for _ in with_impossible_counts(table_of(name))) for name in AT_LAPTOP) > 1
+    assert sum(len(claims_on(name)) for name in AT_LAPTOP) > 40
+
+
+def test_rows_of_another_kind_have_one_number_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a guest's table that gives means over runs beside runs, whose experiment does not say so."""
+    name = "stable_scaling/backward"
+    monkeypatch.setattr(type(planned(name).figure.protocol), "expected", Experiment.expected)
+    assert set(table_of(name)["run"]) > {-1}
+    assert unexpected(table_of(name), planned(name)) is None
+    assert unexpected(table_of(name).query("run != 3"), planned(name)) is not None
+
+
+def test_a_drawn_table_is_refused_before_it_is_judged(tmp_path: Path) -> None:
+    """Even one whose .json has its SHA-256."""
+    name = "demystifying_resnet/fig04"
+    place, csv = numbered(name), tmp_path / "fig04.csv"
+    plan = make_plan(configured("device=cpu", f"figures=[{name}]"))
+    assert place is not None
+    about = json.loads(TABLES[name].with_suffix(".json").read_text(encoding="utf-8"))
+    for change, allowed in ((lambda table, _: table, True), (without_last_run, False)):
+        write_csv(csv, change(table_of(name), place))
+        csv.with_suffix(".json").write_text(json.dumps(about | {"sha256": sha256_of(csv)}), encoding="utf-8")
+        if allowed:
+            assert drawn(plan, name, csv) is not None
+        else:
+            with pytest.raises(ResauditError) as error:
+                drawn(plan, name, csv)
+            assert mentions(str(error.value), csv, "lacks run")
+
+
+def rearranged(table: pd.DataFrame) -> pd.DataFrame:
+    """The runs of each network and depth under one another's numbers, the same at all rates and epochs; shuffled."""
+    rng = np.random.default_rng(1)
+    if {"network", "run"} <= set(table):
+        parts = []
+        for _, rows in table.groupby([key for key in ("network", "depth") if key in table], sort=False):
+            runs = rows["run"].unique()
+            parts.append(rows.assign(run=rows["run"].map(dict(zip(runs, rng.permutation(runs), strict=True)))))
+        table = pd.concat(parts)
+    return table.sample(frac=1, random_state=1, ignore_index=True)
+
+
+@pytest.mark.parametrize("name", AT_LAPTOP)
+def test_no_verdict_depends_on_the_order_of_rows_or_how_runs_are_numbered(name: str) -> None:
+    table = rearranged(table_of(name))
+    for claim in claims_on(name):
+        one, other = as_committed(name, claim), judged(name, claim, table)
+        assert one.verdict is other.verdict, claim
+        for left, right in zip(one.checks, other.checks, strict=True):
+            assert left.verdict is right.verdict, claim
+            # Its runs have the same inputs at every power and depth: their numbers mean something.
+            if not isinstance(left.check, ZeroOfExponent):
+                ends = [{p.where: p.ends for p in result.points} for result in (left, right)]
+                assert ends[0].keys() == ends[1].keys()
+                assert np.allclose(*([each[where] for where in ends[0]] for each in ends), rtol=1e-9, equal_nan=True)
 
 
 def verdicts(name: str, table: pd.DataFrame) -> dict[str, str]:
     """The verdict on each claim about a figure; of a table that cannot be judged, not run."""
-    config, figure = configured(name), planned(name).figure.name
-    paper, evidence = figure.split("/")
     found = {}
-    for claim, read in config.claims_of(paper).items():
-        if read.evidence == evidence and not read.not_yet:
-            try:
-                judged = judge(read, table, config.scale_of(figure), config.dataset_of(figure)).verdict.value
-            except ResauditError:
-                judged = "not run"
-            found[claim] = judged
+    for claim in claims_on(name):
+        try:
+            found[claim] = judged(name, claim, table).verdict.value
+        except ResauditError:
+            found[claim] = "not run"
     return found
 
 
@@ -89,10 +186,10 @@ def parts_of(table: pd.DataFrame, keys: list[str]) -> "list[pd.Series[bool]]":
     return chosen
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if not name.startswith("scale_")])
+@pytest.mark.parametrize("name", AT_LAPTOP)
 def test_a_cut_table_is_refused_or_decides_nothing_else(name: str) -> None:
     table, part = table_of(name), planned(name)
-    whole = verdicts(name, table)
+    whole = {claim: as_committed(name, claim).verdict.value for claim in claims_on(name)}
     for rows in parts_of(table, part.figure.keys):
         cut = table[~rows].reset_index(drop=True)
         if len(cut) and unexpected(cut, part) is None:
@@ -150,23 +247,21 @@ def doubled(table: pd.DataFrame, keys: list[str], moved: float) -> pd.DataFrame:
     return pd.concat([table[table[number] != last], again], ignore_index=True)
 
 
-def with_draws() -> list[str]:
-    """Tables of three runs or draws and more, which are no counts of pictures."""
-    numbers = {name: next((key for key in NUMBERS if key in planned(name).figure.keys), None) for name in TABLES}
-    return [name for name, key in numbers.items() if key and (table_of(name)[key].drop_duplicates() >= 0).sum() > 2]
-
-
-@pytest.mark.parametrize("moved", [0.0, 9e-10])
-@pytest.mark.parametrize("name", with_draws())
-def test_doubled_runs_are_refused_by_name(name: str, moved: float) -> None:
-    keys = planned(name).figure.keys
-    again = doubled(table_of(name), keys, moved)
-    number = next(key for key in NUMBERS if key in keys)
-    before, last = sorted(again[number].unique())[-2:]
-    # Other rules may refuse it first: what is derived from moved numbers.
-    from resaudit.figures.doubled import doubled as found
-
-    assert any(mentions(words, number, before, last) for words in found(again, keys))
+def test_doubled_runs_are_refused_by_name() -> None:
+    """In every table of three runs or draws and more, which are no counts of pictures."""
+    tried = 0
+    for name in TABLES:
+        keys = planned(name).figure.keys
+        number = next((key for key in NUMBERS if key in keys), None)
+        if number is None or (table_of(name)[number].drop_duplicates() >= 0).sum() <= 2:
+            continue
+        tried += 1
+        for moved in (0.0, 9e-10):
+            again = doubled(table_of(name), keys, moved)
+            before, last = sorted(again[number].unique())[-2:]
+            # Other rules may refuse it first: what is derived from moved numbers.
+            assert any(mentions(words, number, before, last) for words in doubled_runs.doubled(again, keys)), name
+    assert tried > 12
 
 
 def test_a_doubled_run_among_a_hundred_fresh_ones_is_refused() -> None:

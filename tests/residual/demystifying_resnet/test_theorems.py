@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import write_json
-from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import Execution
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
@@ -19,11 +18,10 @@ from resaudit.plan.words import settings_in_words
 from residual.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.jobs.theorem import Theorem
-from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.theory.cases import Cases
 from residual.demystifying_resnet.theory.records import Case, Finding, SpherePath, ZeroHessians, as_columns
 from residual.demystifying_resnet.training.trajectory import Trajectory
-from tests.conftest import first_of, of_kind, run_planned
+from tests.conftest import first_of, run_planned
 
 PREFIX = "figure.demystifying_resnet"
 
@@ -173,7 +171,7 @@ def test_shortcut1_draws_ratios_of_means_and_of_rates_to_the_orthogonal_network(
 
 
 def test_shortcut1_trains_only_what_figure_7_does_not() -> None:
-    fig07, ours = (set(of_kind(plan(f"figures=[{name}]"), Train)) for name in ("fig07", "shortcut1"))
+    fig07, ours = (set(plan(f"figures=[{name}]").jobs_of("train")) for name in ("fig07", "shortcut1"))
     # Six depths, screened and confirmed.
     assert len(ours - fig07) == 12
     assert all(name.startswith("shortcut1-") for name in ours - fig07)
@@ -182,11 +180,11 @@ def test_shortcut1_trains_only_what_figure_7_does_not() -> None:
 def test_a_theorem_trains_nothing_and_is_one_job() -> None:
     theorems_ = plan("figures=[theorem1,theorem2,fig10,fig11]")
     assert {job.kind for job in theorems_.jobs.values()} == {"fetch", "whiten", "theorem"}
-    assert len(of_kind(theorems_, Theorem)) == 4
+    assert len(theorems_.jobs_of("theorem")) == 4
 
 
 def test_every_size_changes_the_id_of_a_theorem() -> None:
-    one = Theorem(first_of(plan("figures=[theorem1]"), Whiten), "theorem_1", Cases(1, 2))
+    one = Theorem(first_of(plan("figures=[theorem1]"), "whiten"), "theorem_1", Cases(1, 2))
     others = {
         "seed": 2, "draws": 3, "shortcut_depths": (1,), "activations": (("tanh",) * 3,), "widths": (3,), "units": (1,),
         "depths": (2,), "steps": (4,), "samples_per_class": (5,), "min_distance": 0.3, "label_noise": 0.2,
@@ -197,13 +195,13 @@ def test_every_size_changes_the_id_of_a_theorem() -> None:
 
 
 def test_protocols_reach_the_cases() -> None:
-    (theorem,) = of_kind(plan("figures=[theorem2]", "scale=paper"), Theorem).values()
+    (theorem,) = plan("figures=[theorem2]", "scale=paper").jobs_of("theorem").values()
     cases = theorem.cases
     assert cases.shortcut_depths == (1, 2, 3, 4, 5)
     assert cases.activations[0] == ("identity",) * 3
     assert cases.activations[-1] == ("softplus", "tanh", "shifted_softplus")
     assert (cases.draws, cases.widths, cases.units) == (10, (2, 3, 5, 10), (1, 2, 3))
-    (theorem,) = of_kind(plan("figures=[theorem1]", "scale=paper"), Theorem).values()
+    (theorem,) = plan("figures=[theorem1]", "scale=paper").jobs_of("theorem").values()
     assert theorem.cases.steps == (1, 3, 10, 32, 100)
     assert theorem.cases.samples_per_class == (1, 3)
 
@@ -211,7 +209,7 @@ def test_protocols_reach_the_cases() -> None:
 def test_checks_of_more_cost_more() -> None:
     for figure in ("theorem1", "theorem2"):
         plans = (plan(f"figures=[{figure}]", f"scale={scale}") for scale in ("smoke", "paper"))
-        small, large = (first_of(each, Theorem).cost(Execution()) for each in plans)
+        small, large = (first_of(each, "theorem").cost(Execution()) for each in plans)
         assert small.seconds < large.seconds
 
 
@@ -265,7 +263,7 @@ def test_impossible_checks_are_refused_in_one_line(override: str, mentioned: str
 
 def test_a_theorem_is_checked_from_files_and_read_back(mnist_config: Config, tmp_path: Path) -> None:
     asked = plan(f"paths.data={mnist_config.paths.data}", "figures=[fig11]", f"{PREFIX}.fig11.protocol.units=[1]")
-    (theorem,), (part,) = of_kind(asked, Theorem).values(), asked.figures.values()
+    (theorem,), (part,) = asked.jobs_of("theorem").values(), asked.figures.values()
     with pytest.raises(ResauditError, match=theorem.data.id):
         run_planned(theorem, tmp_path)
     run_planned(theorem.data, tmp_path)

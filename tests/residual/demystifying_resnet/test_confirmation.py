@@ -25,15 +25,15 @@ from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import at, runs_of
 from resaudit.plan.plan import FigurePlan, make_plan
-from residual.demystifying_resnet import fig03, fig07, fig08, shortcut1, shortcut_depths
+from residual.demystifying_resnet import fig03, fig07, shortcut1, shortcut_depths
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults, judged_again
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.looks import look
 from residual.demystifying_resnet.training.rates import choice_of, followed_rates
 from residual.demystifying_resnet.training.trajectory import Trajectory
 from tests.claims.made import mentions, result, sweep, verdict
-from tests.residual.test_stable_scaling_training import PAPER as STABLE_SCALING
-from tests.residual.test_stable_scaling_training import steady
+from tests.residual.stable_scaling.test_training import PAPER as STABLE_SCALING
+from tests.residual.stable_scaling.test_training import steady
 
 Table = pd.DataFrame
 OF_FIGURE = "figure.demystifying_resnet."
@@ -295,16 +295,6 @@ def test_figures_of_final_losses_draw_both_kinds_of_runs_and_the_mean_of_the_fre
     assert mean[-1] == pytest.approx(fresh(here)["excess_loss"].mean(), rel=1e-12)
     assert sorted(measured)[-FRESH:] == pytest.approx(sorted(fresh(here)["excess_loss"]))
     assert sorted(chose)[-SCREENED:] == pytest.approx(sorted(screened(here)["excess_loss"]))
-    sizes = [line.get_markersize() for line in of_network]
-    assert sizes[2] < sizes[1] < sizes[0]
-
-
-def test_figure_8_draws_both_kinds_of_the_network_that_has_them() -> None:
-    of_relus = fig07.table(results()).assign(network=lambda rows: rows["network"] + "-relu")
-    table = of_relus[(of_relus[STAGE] == SCREENING) | (of_relus["network"] == f"{NEAR_IT}-relu")]
-    axes = fig08.plot(table[["network", "depth", STAGE, "learning_rate", "run", "final_loss"]]).axes[0]
-    dots = [len(line.get_xdata()) for line in axes.get_lines() if line.get_linestyle() == "None"]
-    assert dots == [2 * FRESH, 2 * SCREENED, 2 * SCREENED, 0]
 
 
 @pytest.mark.parametrize("figure", ["fig03", "shortcut1"])

