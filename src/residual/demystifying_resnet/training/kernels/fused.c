@@ -72,7 +72,7 @@ EXPORTED int resaudit_lanes(void)
     return 4;
 }
 
-/* Of which source this was compiled; see resaudit/extensions.py. */
+/* Of which source this was compiled; see resaudit/runtime/extensions.py. */
 EXPORTED const char *resaudit_source(void) { return RESAUDIT_SOURCE; }
 
 EXPORTED int resaudit_width(void) { return WIDTH; }
