@@ -33,7 +33,8 @@ SVG = """<?xml version="1.0"?>
 <svg xmlns:xlink="http://www.w3.org/1999/xlink" xmlns="http://www.w3.org/2000/svg" width="288pt" viewBox="0 0 2 2">
 <metadata><a xmlns="urn:x"/></metadata><script>alert(1)</script><style>*{stroke-linecap: butt}</style>
 <defs><path id="m" d="M 0 0"/><clipPath id="c"/></defs><foreignObject/><e xmlns="urn:x"/>
-<use xlink:href="#m" style="clip-path: url(#c); fill: #fff;onload: x;a onload=alert(1): x" onclick="alert(1)" xmlns:y="urn:y" y:z="1"/><g clip-path="url('#c')"/>
+<use xlink:href="#m" style="clip-path: url(#c); fill: #fff;onload: x;a onload=alert(1): x" onclick="alert(1)"
+xmlns:y="urn:y" y:z="1"/><g clip-path="url('#c')"/>
 <image xlink:href="http://example.org/x.png"/><image xlink:href="data:image/png;base64,AA"/></svg>"""
 
 
