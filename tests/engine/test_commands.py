@@ -152,6 +152,13 @@ def test_a_rule_is_a_figure_in_full_or_in_short_where_one_paper_has_it(snakemake
     assert_exits(ambiguous, "ambiguous-figure", "demystifying_resnet/fig06, stable_scaling/fig06")
 
 
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    ended = subprocess.run(
+        ["bash", "-c", "resaudit list | head -1; exit ${PIPESTATUS[0]}"], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, len(ended.stdout.splitlines()), ended.stderr) == (1, 1, "")
+
+
 def test_a_home_that_is_not_there_is_one_line() -> None:
     with refused("unknown-home", folder="~nobody_here"):
         take_papers_path(["papers_path=~nobody_here"])

@@ -1,4 +1,8 @@
-"""Embedding a figure's files in the page: SVG with unique ids, CSV as a ``data:`` URI."""
+"""Embedding a figure's files in the page: SVG with unique ids, CSV as a ``data:`` URI.
+
+Servers, as those of continuous integration, may forbid a page its style sheets and ``data:`` images: so an SVG is
+neither an image nor styled, its colours are attributes.
+"""
 
 import base64
 import gzip
@@ -15,7 +19,9 @@ LARGEST_PACKED_CSV = 500_000
 """Bytes; with the largest few tables of a run, the page would be too large to send."""
 _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
-_DROPPED = {"metadata", "script", "foreignObject"}
+_DROPPED = {"metadata", "script", "style", "foreignObject"}
+_STYLE_SHEET = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+"""All that matplotlib's style sheet says."""
 _POINTS_TO_PIXELS = 4 / 3
 
 
@@ -46,8 +52,8 @@ class Download:
 def picture(file: Path, name: str, label: str, expected_sha256: str | None = None) -> Picture:
     """Read an SVG for embedding in a page.
 
-    Every id and reference gets a prefix made of the name; the style sheet is scoped to the SVG; metadata, scripts and
-    external references are removed.
+    Every id and reference gets a prefix made of the name; styles become attributes; metadata, scripts and external
+    references are removed.
 
     Args:
         file: the SVG.
@@ -77,7 +83,7 @@ def picture(file: Path, name: str, label: str, expected_sha256: str | None = Non
     width = round(float(length[1]) * (_POINTS_TO_PIXELS if length[2] == "pt" else 1)) if length else 0
     for key in ("width", "height", "version"):
         root.attrib.pop(key, None)
-    root.attrib |= {"id": prefix, "role": "img", "aria-label": label}
+    root.attrib |= {"id": prefix, "role": "img", "aria-label": label, **_STYLE_SHEET}
     return Picture(ElementTree.tostring(root, encoding="unicode"), width or 400, prefix, root.get("viewBox", ""))
 
 
@@ -90,11 +96,10 @@ def _clean(element: ElementTree.Element, prefix: str) -> None:
             _clean(child, prefix)
     element.tag = element.tag.removeprefix(_SVG)
     element.tail = None
-    if element.tag == "style":
-        element.text = f"#{prefix} {{{element.text or ''}}}"
-    elif element.text is not None and not element.text.strip():
+    if element.text is not None and not element.text.strip():
         element.text = None
     attributes = [("href" if key == _XLINK_HREF else key, value) for key, value in element.attrib.items()]
+    attributes += re.findall(r"([a-z-]+): *([^;]+)", element.get("style", ""))
     element.attrib.clear()
     for key, value in attributes:
         if key == "id":
@@ -102,7 +107,7 @@ def _clean(element: ElementTree.Element, prefix: str) -> None:
         elif key == "href":
             if value.startswith(("#", "data:image/")):
                 element.attrib[key] = f"#{prefix}-{value[1:]}" if value.startswith("#") else value
-        elif not key.startswith(("{", "on")):
+        elif not key.startswith(("{", "on", "style")):
             element.attrib[key] = re.sub(r"url\((['\"]?)#([^)'\"]+)\1\)", rf"url(#{prefix}-\2)", value)
 
 

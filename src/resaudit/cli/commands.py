@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from resaudit.base.errors import Interrupted, ResauditError, figures_named, one_named, reading
-from resaudit.base.papers import failing_code, take_papers_path
+from resaudit.base.papers import exits_heard, failing_code, take_papers_path
 from resaudit.runtime.progress import flush_stderr, log, open_streams
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def main() -> int:
         if (here := Path("matplotlibrc")).is_file():  # matplotlib takes it all the same
             with reading(here, "write it in UTF-8, or move it"):
                 here.read_text(encoding="utf-8")
-        cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
+        with exits_heard():
+            cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
         log(f"resaudit: error: {error.line}", fallback=sys.stdout)
@@ -51,7 +53,9 @@ def main() -> int:
     except Interrupted as stop:
         log(f"resaudit: interrupted: {stop}")
         return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
-    except SystemExit as error:  # by a paper's own code: nothing here exits
+    except SystemExit as error:  # by a paper's own code, or by click where nobody reads on
+        if traceback.extract_tb(error.__traceback__)[-1].filename == click.core.__file__:
+            return 1
         log(f"resaudit: error: {failing_code(error, None, 'ends the process').line}")
         return 1
     except click.exceptions.Abort:

@@ -20,7 +20,7 @@ from resaudit.audit.claim_models import counts_in_words, refuse_unjudged, standi
 from resaudit.audit.job import AuditJob
 from resaudit.base.errors import ResauditError, figures_named, least_name
 from resaudit.base.files import read_json
-from resaudit.base.papers import KEY, file_of_paper, module_of, papers, take_papers_path
+from resaudit.base.papers import KEY, exits_heard, file_of_paper, module_of, papers, take_papers_path
 from resaudit.base.text import counted, in_minutes
 from resaudit.claims.job import robustness_job
 from resaudit.claims.records import UNJUDGED
@@ -405,6 +405,8 @@ def end_in_words(failed: Iterable[Any]) -> list[str]:
         said = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
         if last := next(filter(str.strip, reversed(said)), ""):
             lines.append(f"failed: {rule}: {last}; all that it said: cat {shlex.quote(str(log))}")
+        elif log.is_file():
+            lines.append(f"failed: {rule}: its process ended without a word, as one that is killed for its memory")
     if failed:
         return [*lines, f"{counted(len(jobs), 'job')} failed; the same command goes on where it was"]
     return ["stopped; the same command goes on where it was"]
@@ -451,7 +453,8 @@ def has_unjudged(audit: Path) -> bool:
 def errors_in_one_line() -> Iterator[None]:
     """End the process with status 1 and the error's one line instead of a traceback."""
     try:
-        yield
+        with exits_heard():
+            yield
     except ResauditError as error:
         sys.exit(f"resaudit: error: {error.line}")
 

@@ -113,7 +113,7 @@ def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
     """
     figure = part.figure
     measured = figure.protocol.read(part.jobs, results)
-    table: pd.DataFrame = _made_by(figure.name, "table", measured, pd.DataFrame)
+    table: pd.DataFrame = _made_by(figure.name, "table", (measured,), pd.DataFrame)
     missing = [column for column in (*figure.keys, *figure.tolerances) if column not in table]
     if missing:
         raise ResauditError(
@@ -129,13 +129,14 @@ def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
 
 
 def plot_of(part: FigurePlan, table: pd.DataFrame) -> Drawing:
-    """The plot of a figure's table as it is read."""
+    """The plot of a figure's table as it is read, with the published numbers of the figure if it has any."""
     apply_style()
-    drawing: Drawing = _made_by(part.figure.name, "plot", table, Drawing)
+    published = [part.figure.published] if part.figure.published else []
+    drawing: Drawing = _made_by(part.figure.name, "plot", (table, *published), Drawing)
     return drawing
 
 
-def _made_by(figure: str, function: str, argument: Any, kind: type) -> Any:
+def _made_by(figure: str, function: str, arguments: tuple[Any, ...], kind: type) -> Any:
     """What a function of a figure's module returns, which must be of this kind."""
     module, expected = figure_module(figure), f"a {kind.__name__} of {kind.__module__.split('.')[0]}"
     make = getattr(module, function, None)
@@ -147,7 +148,7 @@ def _made_by(figure: str, function: str, argument: Any, kind: type) -> Any:
             function=function,
             expected=expected,
         )
-    result = make(argument)
+    result = make(*arguments)
     if not isinstance(result, kind):
         raise ResauditError(
             "invalid-return",

@@ -13,13 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from resaudit.audit.build import drawn_figures, judgements_of, not_drawn
 from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import JobsOfRules
-from resaudit.figures.drawing import figure_module
-from resaudit.figures.style import apply_style
+from resaudit.figures.drawing import figure_module, plot_of
 from resaudit.jobs.duration import duration
 from resaudit.plan.composition import load
 from resaudit.plan.left_out import left_out_in_words, time_in_words
@@ -301,10 +299,9 @@ def test_figures_are_drawn_as_journals_print(name: str, scale: str, tmp_path: Pa
     assert not table.duplicated(figure.keys).any()
     assert {*figure.keys, *figure.tolerances} <= set(table)
     assert not table.isna().any().any()
-    apply_style()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        drawing: Figure = module.plot(table)
+        drawing = plot_of(plan_figure(figure, "data"), table)
         FigureCanvasAgg(drawing).draw()
     print_rules.test_a_figure_is_as_wide_as_a_column_or_a_page_and_its_text_can_be_read(drawing)
     print_rules.test_networks_differ_in_more_than_colour(drawing)

@@ -38,7 +38,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
     Attributes:
         network: the network to compare.
         others: the networks to compare it with.
-        column: the quantity.
+        column: the quantity; a ratio refuses a negative value, an infinite one is a diverged run.
         compare: ratio, or difference (for shares).
         losses: number of losses, evenly spaced on a logarithmic axis.
     """
@@ -95,7 +95,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
     Attributes:
         network: the network in the numerator of the ratio.
         others: the networks in the denominator, each by itself.
-        column: the quantity.
+        column: the quantity; a negative value is refused, an infinite one leaves the comparison out.
     """
 
     reads = ("network", "run", "epoch", "loss")
@@ -133,12 +133,12 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
 
 
 class AtTheEnd(Check, name="at_the_end"):
-    """A network's quantity, which is positive, over another's at the last epoch.
+    """A network's quantity over another's at the last epoch.
 
     Attributes:
         network: the network in the numerator.
         other: the network in the denominator.
-        column: the quantity.
+        column: the quantity; a negative value is refused, an infinite one is a diverged run.
     """
 
     reads = ("network", "run", "epoch")

@@ -43,11 +43,11 @@ def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.
     may_be_missing = ~resolved(table) if "resolved" in table else pd.Series(False, index=table.index)
     for column in columns:
         lacks = table[column].isna() & (~may_be_missing | (column in KEYS))
-        _refuse(table, column, lacks, "no value", "a value, which is inf where a run diverged")
+        refuse(table, column, lacks, "no value", "a value, which is inf where a run diverged")
         may_be_text = column in TEXTS or (column in by and column not in KEYS)
         if not may_be_text and not is_numeric_dtype(table[column]):
             numbers = pd.to_numeric(table[column], errors="coerce").notna()
-            _refuse(table, column, numbers if numbers.all() else ~numbers, "text", "numbers")
+            refuse(table, column, numbers if numbers.all() else ~numbers, "text", "numbers")
     return table
 
 
@@ -56,14 +56,14 @@ def resolved(table: "pd.DataFrame") -> "pd.Series":
     if "resolved" not in table:
         raise _missing_column(table, ["resolved"])
     # Any text would count as true.
-    _refuse(table, "resolved", ~table["resolved"].isin([True, False]), "another value", "True, False")
+    refuse(table, "resolved", ~table["resolved"].isin([True, False]), "another value", "True, False")
     return table["resolved"].astype(bool)
 
 
 def not_negative(table: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
     """Return the table after checking that these columns are not negative."""
     for column in columns:
-        _refuse(table, column, take(table, column)[column] < 0, "a negative number", "≥ 0")
+        refuse(table, column, take(table, column)[column] < 0, "a negative number", "≥ 0")
     return table
 
 
@@ -76,7 +76,8 @@ def _missing_column(table: "pd.DataFrame", lacking: list[str]) -> ResauditError:
     )
 
 
-def _refuse(table: "pd.DataFrame", column: str, bad: "pd.Series", fault: str, allowed: str) -> None:
+def refuse(table: "pd.DataFrame", column: str, bad: "pd.Series", fault: str, allowed: str) -> None:
+    """Raise an error that names the first of the bad rows of a column, if there is one."""
     if bad.any():
         raise ResauditError(
             "invalid-column",

@@ -5,7 +5,6 @@ Nothing is extracted: entries are read, or copied to a path that we choose.
 
 import hashlib
 import json
-import os
 import re
 import struct
 import zipfile
@@ -20,6 +19,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from resaudit.base.errors import ResauditError
+from resaudit.base.files import to_disk
 from resaudit.base.models import Line, Model, one_line, shown, validated
 
 METADATA = "ro-crate-metadata.json"
@@ -81,7 +81,7 @@ class Packed:
                 digest.update(chunk)
                 file.write(chunk)
             file.flush()
-            os.fsync(file.fileno())
+            to_disk(file)
         if digest.hexdigest() != self.digests[name]:
             raise ResauditError(
                 "changed-archive", "{path} changes while it is read; copy it and import the copy", path=self.path
