@@ -24,7 +24,7 @@ from resaudit.audit.models import (
     VerdictCounts,
 )
 from resaudit.audit.spot_check_words import spot_checks
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import refusals
 from resaudit.base.papers import outside_papers
@@ -176,11 +176,7 @@ def audited_paper(
     # Title and authors, which every figure of the paper states.
     about = next((figure.paper for name, figure in config.figure.items() if name.startswith(f"{paper}/")), None)
     if about is None:
-        raise ResauditError(
-            "missing-figure",
-            "config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml",
-            paper=paper,
-        )
+        raise ConfigError(f"config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml")
     file, files = claims_file(paper), files_in(None)
     written = claims_as_written(file) if file else {}
     claims = [

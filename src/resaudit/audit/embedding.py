@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from xml.etree import ElementTree
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResultsError, TableError
 
 LARGEST_PLAIN_CSV = 50_000
 LARGEST_PACKED_CSV = 500_000
@@ -66,17 +66,11 @@ def picture(file: Path, name: str, label: str, expected_sha256: str | None = Non
     """
     content = _read(file)
     if expected_sha256 and sha256(content).hexdigest() != expected_sha256:
-        raise ResauditError(
-            "changed-drawing",
-            "{file} is not what was drawn (its SHA-256 differs); remove {file} and run again",
-            file=file,
-        )
+        raise TableError(f"{file} is not what was drawn (its SHA-256 differs); remove {file} and run again")
     try:
         root = ElementTree.fromstring(content)
     except ElementTree.ParseError as error:
-        raise ResauditError(
-            "unreadable-svg", "{file} is no SVG ({reason}); remove {file} and run again", file=file, reason=error
-        ) from error
+        raise TableError(f"{file} is no SVG ({error}); remove {file} and run again") from error
     prefix = re.sub(r"[^A-Za-z0-9_-]", "-", name)
     _clean(root, prefix)
     length = re.fullmatch(r"([0-9.]+)(pt|px)?", root.get("width", ""))
@@ -119,11 +113,9 @@ def download(file: Path, expected_sha256: str) -> Download:
     """
     content = _read(file)
     if sha256(content).hexdigest() != expected_sha256:
-        raise ResauditError(
-            "changed-table",
-            "{file} is not the table of this audit (its SHA-256 differs); make the audit again "
-            "(snakemake --cores all -R audit)",
-            file=file,
+        raise TableError(
+            f"{file} is not the table of this audit (its SHA-256 differs); make the audit again (snakemake --cores "
+            "all -R audit)"
         )
     name = f"{file.parent.name}-{file.name}"
     if len(content) <= LARGEST_PLAIN_CSV:
@@ -142,9 +134,6 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise ResauditError(
-            "unreadable-file",
-            "cannot read {file} ({reason}); draw the figures (snakemake --cores all)",
-            file=file,
-            reason=error.strerror,
+        raise ResultsError(
+            f"cannot read {file} ({error.strerror}); draw the figures (snakemake --cores all)"
         ) from error

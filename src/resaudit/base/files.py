@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import MachineError
 
 
 @contextmanager
@@ -26,11 +26,9 @@ def written_whole(path: Path) -> Iterator[Path]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise ResauditError(
-            "unwritable-file",
-            "cannot write {path}: {reason}; free space or allow it, or choose another folder with paths.*",
-            path=path,
-            reason=error.strerror or error,
+        raise MachineError(
+            f"cannot write {path}: {error.strerror or error}; free space or allow it, or choose another folder with "
+            "paths.*"
         ) from error
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from resaudit.base.errors import ResauditError, in_one_line, reading, suggestion
+from resaudit.base.errors import ConfigError, in_one_line, reading, suggestion
 from resaudit.base.text import in_words
 
 LONGEST_TEXT = 10_000
@@ -136,13 +136,8 @@ def refusals(place: str) -> Iterator[None]:
     except ValidationError as error:
         first, *others = error.errors(include_url=False)
         path = place + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
-        raise ResauditError(
-            "invalid-value",
-            "{place} {fault}{more}",
-            place=one_line(path.lstrip(".")) or "the configuration",
-            fault=_fault(first),
-            more=f" (and {len(others)} more)" if others else "",
-        ) from error
+        more = f" (and {len(others)} more)" if others else ""
+        raise ConfigError(f"{_fault(first)}{more}", place=one_line(path.lstrip(".")) or "the configuration") from error
 
 
 def _fault(error: ErrorDetails) -> str:

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pandas as pd
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import CheckError, TableError
 from resaudit.base.text import in_words, number, span
 from resaudit.claims.checks.measured import Effect, Measured, Point
 from resaudit.claims.decision import (
@@ -213,7 +213,7 @@ def judge(
         lacking = f"there is no figure of it yet: {claim.not_yet}" if claim.not_yet else ""
         return Judgement(Verdict.not_run, lacking or f"{claim.evidence} has not been drawn", untried(claim))
     if table.empty:
-        raise ResauditError("empty-table", "the table has no rows")
+        raise TableError("the table has no rows")
     effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
     for name, measured in effects.items():
         if not measured.points:
@@ -257,15 +257,9 @@ def _judged_check(claim: Claim, name: str, measured: Measured, own_level: float,
     effects = [(point.where, effect.value) for point in measured.points for effect in point.effects]
     for where, effect in effects:
         if limit and not math.isnan(effect) and not limit.allows(effect):
-            raise ResauditError(
-                "broken-limit",
-                "check {name}, {where}: the effect {effect} breaks the claim's limit, {limit} ({reason}); "
-                "one of them is wrong",
-                name=name,
-                where=where,
-                effect=number(effect),
-                limit=span(limit.at_least, limit.at_most),
-                reason=limit.reason.rstrip("."),
+            raise CheckError(
+                f"check {name}, {where}: the effect {number(effect)} breaks the claim's limit, "
+                f"{span(limit.at_least, limit.at_most)} ({limit.reason.rstrip('.')}); one of them is wrong"
             )
     points = [judge_point(check, point, own_level, level, measured) for point in measured.points]
     lacking = bool(unmeasured(check, points) or measured.missing or not points)

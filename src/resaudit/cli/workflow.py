@@ -18,7 +18,7 @@ from typing import Any
 
 from resaudit.audit.claim_models import counts_in_words, refuse_unjudged, standing_of
 from resaudit.audit.job import AuditJob
-from resaudit.base.errors import ResauditError, figures_named, least_name
+from resaudit.base.errors import ConfigError, PaperError, ResauditError, figures_named, least_name, listed
 from resaudit.base.files import read_json
 from resaudit.base.papers import KEY, exits_heard, file_of_paper, module_of, papers, take_papers_path
 from resaudit.base.text import counted, in_minutes
@@ -61,12 +61,9 @@ def checkout_of(rules: Path, snakefile: Path) -> Path:
     """
     checkout = rules.parents[1]
     if snakefile.parent.resolve() not in (checkout.resolve(), rules.parent.resolve()):
-        raise ResauditError(
-            "other-snakefile",
-            "{snakefile} uses this workflow, which runs only by itself: snakemake --snakefile {own}; a paper of yours "
-            "is added with --config papers_path=FOLDER",
-            snakefile=snakefile,
-            own=checkout / "Snakefile",
+        raise ConfigError(
+            f"{snakefile} uses this workflow, which runs only by itself: snakemake --snakefile "
+            f"{checkout / 'Snakefile'}; a paper of yours is added with --config papers_path=FOLDER"
         )
     return checkout
 
@@ -90,21 +87,12 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
     ['dataset={folder:"/my data, all",sources:[folder]}']
     """
     if sum(argument.split("=")[0] in ("--config", "-C") for argument in command) > 1:
-        raise ResauditError(
-            "repeated-config", "--config is given twice; give it once, with all keys: --config scale=paper seed=2"
-        )
+        raise ConfigError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
     empty = [key for key, value in config.items() if value is None]
     if empty:
-        raise ResauditError(
-            "empty-config-key", "--config {key}= is empty; give it a value or leave it out", key=empty[0]
-        )
+        raise ConfigError(f"--config {empty[0]}= is empty; give it a value or leave it out")
     if not isinstance(config.get(KEY, ""), str):
-        raise ResauditError(
-            "numeric-folder",
-            "--config {key} was read as {value}, not as text; write one folder, as {key}=./FOLDER",
-            key=KEY,
-            value=config[KEY],
-        )
+        raise ConfigError(f"--config {KEY} was read as {config[KEY]}, not as text; write one folder, as {KEY}=./FOLDER")
     named = [
         # Plain text goes to Hydra unquoted: it may be a list or a number.
         f"{key}={value if isinstance(value, str) else in_hydra(value)}"
@@ -219,7 +207,7 @@ class JobsOfRules:
             entry = next(self._entries, None)
             if entry is None:
                 key = "/".join(place)
-                raise ResauditError("unknown-job", "no job {key!r} in this configuration or its variants", key=key)
+                raise ConfigError(f"no job {key!r} in this configuration or its variants")
             self._index.setdefault(*entry)
         return self._planned(self._index[place])
 
@@ -267,29 +255,19 @@ def check_modules(figures: Iterable[str]) -> None:
     for name in figures:
         paper, _, figure = name.partition("/")
         if figure in taken:
-            raise ResauditError(
-                "conflicting-figure-name",
-                "figure {figure} has the name of a rule or a kind of job; rename its files",
-                figure=name,
-            )
+            raise ConfigError(f"figure {name} has the name of a rule or a kind of job; rename its files")
         try:
             spec = find_spec(module_of(name))
         except ModuleNotFoundError:
             spec = None
         if spec is None:
             place = papers().get(paper)
-            raise ResauditError(
-                "missing-figure-module",
-                "{path} has no module {module}; write it, with table(results) and plot(table)",
-                path=file_of_paper(paper, f"{figure}.yaml"),
-                module=(place.source if place else Path("src", paper)) / f"{figure}.py",
-            )
+            path = file_of_paper(paper, f"{figure}.yaml")
+            module = (place.source if place else Path("src", paper)) / f"{figure}.py"
+            raise PaperError(f"{path} has no module {module}; write it, with table(results) and plot(table)")
         if lacking := {"table", "plot"} - _names_at_top(Path(str(spec.origin))):
-            raise ResauditError(
-                "missing-function",
-                "{path} has no {lacking}; a figure's module has table(results) and plot(table)",
-                path=spec.origin,
-                lacking=sorted(lacking),
+            raise PaperError(
+                f"{spec.origin} has no {listed(sorted(lacking))}; a figure's module has table(results) and plot(table)"
             )
 
 
@@ -321,12 +299,7 @@ def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
             figures_named(word, list(config.figure))
         # Rules make files under the names of these folders alone; an option may take any path.
         if not before.startswith("--") and any(map(Path(word).is_relative_to, made)):
-            raise ResauditError(
-                "absolute-target",
-                "no rule makes {target} under this name; write {relative}",
-                target=word,
-                relative=os.path.relpath(word),
-            )
+            raise ConfigError(f"no rule makes {word} under this name; write {os.path.relpath(word)}")
     chosen = config.chosen_figures()
     return {name: name for name in chosen} | {least[name]: name for name in chosen}
 
@@ -456,7 +429,7 @@ def errors_in_one_line() -> Iterator[None]:
         with exits_heard():
             yield
     except ResauditError as error:
-        sys.exit(f"resaudit: error: {error.line}")
+        sys.exit(f"resaudit: error: {error}")
 
 
 def set_dates_in_the_future(files: Iterable[Path]) -> None:
@@ -467,11 +440,8 @@ def set_dates_in_the_future(files: Iterable[Path]) -> None:
         try:
             os.utime(file)
         except OSError as error:
-            raise ResauditError(
-                "future-date",
-                "{path} has a date in the future, and it cannot be set ({reason}); touch it as its owner",
-                path=file,
-                reason=error.strerror,
+            raise ConfigError(
+                f"{file} has a date in the future, and it cannot be set ({error.strerror}); touch it as its owner"
             ) from error
     if late:
         print(f"resaudit: {len(late)} files had a date in the future ({late[0]} …); set to now", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError
 
 
 def refuse_black(images: np.ndarray, name: str) -> None:
@@ -16,4 +16,4 @@ def refuse_black(images: np.ndarray, name: str) -> None:
         ResauditError: there is such an image.
     """
     if not images.reshape(len(images), -1).any(axis=1).all():
-        raise ResauditError("black-image", "{dataset} has a black image, which has no direction", dataset=name)
+        raise DataError(f"{name} has a black image, which has no direction")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath, PurePosixPath
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError, ResauditError, listed
 from resaudit.data.dataset import StoredFile
 
 LARGEST_ARCHIVE = 2**31
@@ -123,13 +123,7 @@ def right_one(candidates: Sequence[Path], read: Callable[[Path], bytes], file: S
             return content
     if len(faults) == 1:
         raise faults[0]
-    raise ResauditError(
-        "no-right-data",
-        "none of {candidates} is the right {name}: {faults}",
-        candidates=candidates,
-        name=file.name,
-        faults=faults,
-    )
+    raise DataError(f"none of {listed(candidates)} is the right {file.name}: {listed(faults)}")
 
 
 @contextmanager
@@ -137,12 +131,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except DAMAGED as error:
-        raise ResauditError(
-            "unreadable-data",
-            "{path} cannot be read ({reason})",
-            path=path,
-            reason=what_it_is(path) or first_line(error),
-        ) from error
+        raise DataError(f"{path} cannot be read ({what_it_is(path) or first_line(error)})") from error
 
 
 def is_hidden(name: PurePath) -> bool:

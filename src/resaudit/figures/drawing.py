@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Drawing
 from pandas.api.types import is_numeric_dtype
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import PaperError, TableError, listed
 from resaudit.base.files import read_json, sha256_of, write_json, written_whole
 from resaudit.base.papers import module_of
 from resaudit.figures.formats import FORMATS
@@ -116,14 +116,9 @@ def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
     table: pd.DataFrame = _made_by(figure.name, "table", (measured,), pd.DataFrame)
     missing = [column for column in (*figure.keys, *figure.tolerances) if column not in table]
     if missing:
-        raise ResauditError(
-            "missing-column",
-            "{module}: table(results) gives no column {missing}, only {columns}; add it there, or take it out of keys "
-            "and tolerances of {figure}",
-            module=figure_module(figure.name).__file__,
-            missing=missing,
-            columns=list(table),
-            figure=figure.name,
+        raise PaperError(
+            f"{figure_module(figure.name).__file__}: table(results) gives no column {listed(missing)}, only "
+            f"{listed(list(table))}; add it there, or take it out of keys and tolerances of {figure.name}"
         )
     return measured, table
 
@@ -141,22 +136,11 @@ def _made_by(figure: str, function: str, arguments: tuple[Any, ...], kind: type)
     module, expected = figure_module(figure), f"a {kind.__name__} of {kind.__module__.split('.')[0]}"
     make = getattr(module, function, None)
     if make is None:
-        raise ResauditError(
-            "missing-function",
-            "{module} has no function {function}; write one that returns {expected}",
-            module=module.__file__,
-            function=function,
-            expected=expected,
-        )
+        raise PaperError(f"{module.__file__} has no function {function}; write one that returns {expected}")
     result = make(*arguments)
     if not isinstance(result, kind):
-        raise ResauditError(
-            "invalid-return",
-            "{module}: {function} returns {returned}, not {expected}; let it return one",
-            module=module.__file__,
-            function=function,
-            returned=type(result).__name__,
-            expected=expected,
+        raise PaperError(
+            f"{module.__file__}: {function} returns {type(result).__name__}, not {expected}; let it return one"
         )
     return result
 
@@ -233,12 +217,7 @@ def figure_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != module:
             raise
-        raise ResauditError(
-            "missing-figure-module",
-            "{figure} is configured but has no module {module}; write one",
-            figure=name,
-            module=module,
-        ) from error
+        raise PaperError(f"{name} is configured but has no module {module}; write one") from error
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
@@ -275,12 +254,9 @@ def read_csv(path: Path) -> pd.DataFrame:
             quoted = re.findall(r'(?:^|,)"([^",]+)"(?=,|$)', file.readline().rstrip("\n"))
         return _parsed(path, **dict.fromkeys(quoted, str))
     except (OSError, ValueError, OverflowError) as error:
-        raise ResauditError(
-            "unreadable-table",
-            "{path} cannot be read ({reason}); make it readable, or draw the figure again "
-            "(snakemake --cores all -R draw)",
-            path=path,
-            reason=error,
+        raise TableError(
+            f"{path} cannot be read ({error}); make it readable, or draw the figure again (snakemake --cores all -R "
+            "draw)"
         ) from error
 
 
@@ -293,11 +269,8 @@ def read_about(csv: Path) -> dict[str, Any]:
         if wrong:
             raise ValueError(f"{', '.join(wrong)} missing or of another kind")
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ResauditError(
-            "unreadable-record",
-            "{path}, which says what the table is of, cannot be read ({reason}); remove {path} and run again",
-            path=path,
-            reason=error,
+        raise TableError(
+            f"{path}, which says what the table is of, cannot be read ({error}); remove {path} and run again"
         ) from error
     return record
 

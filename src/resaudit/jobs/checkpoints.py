@@ -129,7 +129,7 @@ class Checkpoint(Generic[State]):
                 self.write(state())
             except ResauditError as error:
                 # A checkpoint that cannot be written must not end the work.
-                log(f"resaudit: no checkpoint: {error.line}")
+                log(f"resaudit: no checkpoint: {error}")
             self._last = time.monotonic()
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import PaperError
 from resaudit.jobs.fields import Array, arrays_in
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
@@ -225,13 +225,9 @@ class Job(ABC):
     def id(self) -> str:
         """The stem and a hash of :attr:`identity`."""
         if not _STEM.fullmatch(self.stem):
-            raise ResauditError(
-                "invalid-stem",
-                "a job of the kind {kind} has the stem {stem!r}; allowed: a to z, 0 to 9, - and _; correct the "
-                "property stem of {name}",
-                kind=self.kind,
-                stem=self.stem,
-                name=type(self).__qualname__,
+            raise PaperError(
+                f"a job of the kind {self.kind} has the stem {self.stem!r}; allowed: a to z, 0 to 9, - and _; correct "
+                f"the property stem of {type(self).__qualname__}"
             )
         return content_id(self.stem, self.identity)
 

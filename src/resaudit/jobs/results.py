@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from resaudit.base.errors import ResauditError, reading
+from resaudit.base.errors import ResultsError, reading
 from resaudit.base.files import again, read_json, sha256_of
 from resaudit.base.models import read_record
 from resaudit.jobs.arrays import load_arrays
@@ -35,17 +35,12 @@ def read_result(job: "Job", results: Path, name: str, arrays: type[Arrays], with
     with reading(settings, remedy):
         identity = read_json(settings)
     if identity != job.identity:
-        raise ResauditError(
-            "other-settings", "{path} has other settings than asked for; {remedy}", path=settings, remedy=remedy
-        )
+        raise ResultsError(f"{settings} has other settings than asked for; {remedy}")
     with reading(path, remedy):
         digest = sha256_of(path)
     if digest != read_provenance(folder).sha256.get(name):
-        raise ResauditError(
-            "changed-file",
-            "{path} is not what was computed: its SHA-256 differs from that in provenance.json; {remedy}",
-            path=path,
-            remedy=remedy,
+        raise ResultsError(
+            f"{path} is not what was computed: its SHA-256 differs from that in provenance.json; {remedy}"
         )
     return load_arrays(path, arrays, without)
 

@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.checkpoints import forget
@@ -74,5 +74,5 @@ def device_of(job: Job, execution: Execution) -> str:
     import torch
 
     if not torch.cuda.is_available():
-        raise ResauditError("missing-gpu", "device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
+        raise ConfigError("device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
     return "cuda"

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import MachineError, ResauditError
 from resaudit.plan.models import Paths
 
 
@@ -41,10 +41,4 @@ class Layout:
 
 
 def _unwritable(folder: Path, reason: str, key: str) -> ResauditError:
-    return ResauditError(
-        "unwritable-folder",
-        "cannot write into {folder}: {reason}; choose another paths.{key}",
-        folder=folder,
-        reason=reason,
-        key=key,
-    )
+    return MachineError(f"cannot write into {folder}: {reason}; choose another paths.{key}")

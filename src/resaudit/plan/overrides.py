@@ -11,7 +11,7 @@ from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 
 from resaudit.base.commands import is_number
-from resaudit.base.errors import ResauditError, least_name, suggestion
+from resaudit.base.errors import ConfigError, MachineError, least_name, listed, suggestion
 from resaudit.base.models import Model
 from resaudit.plan.figure import Figure
 from resaudit.plan.trees import Tree, merged
@@ -56,9 +56,7 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
             out assertions, without which Hydra's parser takes one thing for another.
     """
     if not __debug__:
-        raise ResauditError(
-            "optimized-python", "Python was started with -O or PYTHONOPTIMIZE, which Hydra does not allow; unset it"
-        )
+        raise MachineError("Python was started with -O or PYTHONOPTIMIZE, which Hydra does not allow; unset it")
     return [_parse(_FOLDER.sub(_quoted, _FIGURES.sub(r"figures=[\1]", override))) for override in overrides]
 
 
@@ -81,9 +79,7 @@ def _parse(text: str) -> Override:
             form = "overrides= is a key of snakemake's --config alone; give here what is in its list, each by itself"
         elif "/" in text.split("=")[0]:
             form = f"write figure.{text.removeprefix('figure.').replace('/', '.', 1)}: keys have dots and no /"
-        raise ResauditError(
-            "invalid-override", "override {override!r} does not parse; {form}", override=text, form=form
-        ) from error
+        raise ConfigError(f"override {text!r} does not parse; {form}") from error
     fault = None
     if read.is_sweep_override():
         fault = f"write several values as a list, {read.key_or_group}=[value,value]"
@@ -111,7 +107,7 @@ def _check_form(override: Override, fault: str | None = None) -> None:
     elif override.key == "dataset.name" or override.key.startswith("dataset.files"):
         fault = "a data set is chosen as a whole, with dataset=NAME"
     if fault:
-        raise ResauditError("unsettable-key", "override {override!r}: {fault}", override=override.text, fault=fault)
+        raise ConfigError(f"override {override.text!r}: {fault}")
 
 
 def in_hydra(value: Any) -> str:
@@ -155,11 +151,8 @@ def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> lis
             if override.key.startswith(prefix)
         }
         if len(keys) > 1:
-            raise ResauditError(
-                "ambiguous-figure",
-                "override {override!r}: several papers have this figure; write one of {figures}",
-                override=override.text,
-                figures=list(keys),
+            raise ConfigError(
+                f"override {override.text!r}: several papers have this figure; write one of {listed(list(keys))}"
             )
         for section, key in keys.items():
             protocol = "" if key.split(".")[0] in Figure.model_fields else "protocol."
@@ -193,12 +186,9 @@ def set_in(tree: Tree, override: Override, where: str = "") -> Tree:
     for part in sections[:-1]:
         if not isinstance(node.get(part), dict):
             known = sorted(str(key) for key, value in node.items() if isinstance(value, dict))
-            raise ResauditError(
-                "unknown-key",
-                "unknown configuration key {key!r}, there is no section {section!r}{hint}",
-                key=where + override.key,
-                section=part,
-                hint=suggestion(part, known),
+            raise ConfigError(
+                f"unknown configuration key {where + override.key!r}, there is no section "
+                f"{part!r}{suggestion(part, known)}"
             )
         node = node[part]
     changed: Tree = merged(tree, reduce(lambda value, part: {part: value}, reversed(sections), override.value))

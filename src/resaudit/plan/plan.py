@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, PaperError, ResauditError
 from resaudit.base.papers import failing_code
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
@@ -84,23 +84,15 @@ def plan_figure(figure: Figure, data: str) -> FigurePlan:
             job_data = Whiten(job_data, **dict(figure.whitening))
         jobs = figure.protocol.jobs(job_data, figure.seed)
     except NoData as error:
-        raise ResauditError(
-            "missing-data",
-            "{figure}: experiment {experiment} needs {need}",
-            figure=figure.name,
-            experiment=figure.experiment,
-            need=error,
-        ) from None
+        raise ConfigError(f"{figure.name}: experiment {figure.experiment} needs {error}") from None
     except ResauditError:
         raise
     except (Exception, SystemExit) as error:
         raise failing_code(error, figure.name.partition("/")[0], f"cannot list the jobs of {figure.name}") from error
     if not isinstance(jobs, dict):
-        raise ResauditError(
-            "invalid-jobs",
-            "{path}: jobs returns {type}, not a dict; let it return one",
-            path=inspect.getfile(type(figure.protocol)),
-            type=type(jobs).__name__,
+        raise PaperError(
+            f"{inspect.getfile(type(figure.protocol))}: jobs returns {type(jobs).__name__}, not a dict; let it return "
+            "one"
         )
     return FigurePlan(figure, jobs)
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from resaudit.audit.spot_checks import JudgedTwice
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResauditError, TableError
 from resaudit.base.models import one_line
 from resaudit.claims.comparison import claims_on, verdicts_on
 from resaudit.figures.drawing import ODD_CONTENT, read_csv, table_of, write_csv
@@ -56,5 +56,5 @@ def audited_table(figure_plan: FigurePlan, results: Path) -> pd.DataFrame:
         write_csv(csv, table_of(figure_plan, results)[1])
         table = read_csv(csv)
     if fault := unexpected(table, figure_plan):
-        raise ResauditError("unexpected-table", "the table is not the planned one: {fault}", fault=fault)
+        raise TableError(f"the table is not the planned one: {fault}")
     return table

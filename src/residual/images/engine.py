@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import MachineError
 from resaudit.data.images import ImageSet
 from resaudit.jobs.checkpoints import Checkpoint, asked, delayed_signals
 from resaudit.jobs.job import Work
@@ -46,12 +46,9 @@ def train(job: "TrainImages", work: Work) -> Records:
         needed = job.megabytes(count + tests, images.train_images.shape[1:])
         present = memory() / 1e6
         if needed > present:
-            raise ResauditError(
-                "too-little-memory",
-                "a run needs {needed:.0f} MB of memory, and may use {present:.0f} MB here; take fewer layers, a "
-                "smaller batch or another machine",
-                needed=needed,
-                present=present,
+            raise MachineError(
+                f"a run needs {needed:.0f} MB of memory, and may use {present:.0f} MB here; take fewer layers, a "
+                "smaller batch or another machine"
             )
     schedule = Schedule(job.recipe, count)
     progress = Progress(len(job.runs) * schedule.samples(schedule.steps - 1)[1], "images", job.id)
@@ -199,20 +196,18 @@ def deterministic(device: str) -> Iterator[None]:
             yield
         torch.cuda.synchronize()
     except torch.OutOfMemoryError as error:
-        raise ResauditError(
-            "too-little-gpu-memory",
+        raise MachineError(
             "the GPU's memory is too small; let fewer jobs share the GPU (--resources gpu=N), take another one, or "
-            "device=cpu",
+            "device=cpu"
         ) from error
     except RuntimeError as error:
         # torch has no class of its own for it before 2.8, and none for cuDNN's.
         if not any(words in str(error) for words in GPU_FAULTS):
             raise
-        raise ResauditError(
-            "failed-gpu",
-            "the GPU failed ({reason}); the same command goes on from the last checkpoint; if that fails too, take "
-            "another GPU or device=cpu",
-            reason=str(error).partition("\n")[0],
+        reason = str(error).partition("\n")[0]
+        raise MachineError(
+            f"the GPU failed ({reason}); the same command goes on from the last checkpoint; if that fails too, take "
+            "another GPU or device=cpu"
         ) from error
     finally:
         torch.use_deterministic_algorithms(before[0])

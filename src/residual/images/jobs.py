@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isqrt, prod
 from typing import TYPE_CHECKING, Any
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.images import costs
@@ -95,12 +95,8 @@ class TrainImages(Job):
         if self.samples is None:
             return whole
         if len(whole.train_images) < self.samples:
-            raise ResauditError(
-                "too-few-images",
-                "{dataset} has {images} training images; {samples} are asked for",
-                dataset=self.data.dataset.name,
-                images=len(whole.train_images),
-                samples=self.samples,
+            raise DataError(
+                f"{self.data.dataset.name} has {len(whole.train_images)} training images; {self.samples} are asked for"
             )
         first = whole.train_images[: self.samples], whole.train_labels[: self.samples]
         return ImageSet(*first, whole.test_images, whole.test_labels, whole.classes)

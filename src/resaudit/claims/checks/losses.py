@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import CheckError
 from resaudit.claims.checks.measured import Counted, Effect, Measured, effect_of, median_of
 from resaudit.claims.checks.ratios import choice_of_rates, in_words
 from resaudit.claims.checks.rows import (
@@ -189,12 +189,8 @@ def _common_losses(
     The range is common to all tied learning rates, so that all are compared at the same losses.
     """
     if (table["loss"] <= 0).any():
-        raise ResauditError(
-            "invalid-loss",
-            "column {column} has {least:.3g}; a logarithmic axis needs losses above zero",
-            column="loss",
-            least=table["loss"].min(),
-        )
+        least = table["loss"].min()
+        raise CheckError(f"column loss has {least:.3g}; a logarithmic axis needs losses above zero", least_of="loss")
     starts, ends = [], []
     for name in (network, *others):
         shown, *tied = at_tied_rates(of_network(table, name))

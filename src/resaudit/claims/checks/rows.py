@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import CheckError, ResauditError, TableError, listed
 from resaudit.claims.checks.measured import Counted
 from resaudit.figures.sweeps import fresh
 
@@ -68,25 +68,16 @@ def not_negative(table: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
 
 
 def _missing_column(table: "pd.DataFrame", lacking: list[str]) -> ResauditError:
-    return ResauditError(
-        "missing-column",
-        "column {columns} is missing; there are {allowed}",
-        columns=lacking,
-        allowed=list(table.columns),
-    )
+    return CheckError(f"column {listed(lacking)} is missing; there are {listed(list(table.columns))}")
 
 
 def refuse(table: "pd.DataFrame", column: str, bad: "pd.Series", fault: str, allowed: str) -> None:
     """Raise an error that names the first of the bad rows of a column, if there is one."""
     if bad.any():
-        raise ResauditError(
-            "invalid-column",
-            "column {column} has {fault} in line {line} ({count} such lines); allowed: {allowed}",
-            column=column,
-            fault=fault,
-            line=int(table.index[bad][0]) + 2,
-            count=int(bad.sum()),
-            allowed=allowed,
+        raise TableError(
+            f"column {column} has {fault} in line {int(table.index[bad][0]) + 2} ({int(bad.sum())} such lines); "
+            f"allowed: {allowed}",
+            row=int(bad.to_numpy().argmax()),
         )
 
 
@@ -108,11 +99,9 @@ def bounds_of_difference(column: str) -> tuple[float, float]:
 def logarithm(values: np.ndarray, what: str) -> np.ndarray:
     """Natural logarithms; minus infinity for zero."""
     if (values < 0).any():
-        raise ResauditError(
-            "negative-column",
-            "column {column} has negative numbers, which have no ratio (the least is {least:.3g})",
-            column=what,
-            least=np.nanmin(values),
+        raise CheckError(
+            f"column {what} has negative numbers, which have no ratio (the least is {np.nanmin(values):.3g})",
+            least_of=what,
         )
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(values))
@@ -131,12 +120,7 @@ def by_run(rows: "pd.DataFrame", column: str, where: str) -> "pd.Series":
     if key is None:
         return values_of(rows, column).reset_index(drop=True).rename(rate_of(rows))
     if rows[key].duplicated().any():
-        raise ResauditError(
-            "duplicate-run",
-            "{where} has a {key} more than once; a table with epochs needs epochs in the check",
-            where=where,
-            key=key,
-        )
+        raise CheckError(f"{where} has a {key} more than once; a table with epochs needs epochs in the check")
     return values_of(rows, column).set_axis(rows[key]).sort_index().rename(rate_of(rows))
 
 

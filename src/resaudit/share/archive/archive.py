@@ -6,7 +6,7 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, MachineError
 from resaudit.base.files import written_whole
 from resaudit.jobs.provenance import commit
 from resaudit.plan.composition import config_folder
@@ -26,18 +26,11 @@ def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
             missing, damaged or of another run, or ``by`` is no name.
     """
     if find_spec("rocrate") is None:
-        raise ResauditError(
-            "missing-extra",
-            "{command} needs an extra; install it: python -m pip install -c constraints.txt -e '.[{extra}]'",
-            command="resaudit crate",
-            extra="crate",
+        raise MachineError(
+            f"{'resaudit crate'} needs an extra; install it: python -m pip install -c constraints.txt -e '.[{'crate'}]'"
         )
     if destination.suffix != ".zip" or destination.is_dir() or not destination.parent.is_dir():
-        raise ResauditError(
-            "invalid-destination",
-            "{destination} is not allowed; give a .zip in a folder that exists",
-            destination=destination,
-        )
+        raise ConfigError(f"{destination} is not allowed; give a .zip in a folder that exists")
     agent = named(by) if by else None
     contents = gather(plan, config_folder().parent)
     description = describe(plan.config, contents, commit(), agent)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ArchiveError, ResauditError
 from resaudit.base.models import one_line
 from resaudit.claims.comparison import verdicts_on
 from resaudit.figures.beside_papers import printed_values
@@ -49,9 +49,5 @@ def _faults_of(name: str, staging: Path) -> Iterator[None]:
     try:
         yield
     except (ResauditError, *ODD_CONTENT) as error:
-        raise ResauditError(
-            "unusable-results",
-            "the archive's results do not give {name}: {reason}; ask for another run",
-            name=name,
-            reason=one_line(str(error).replace(str(staging), "results") or type(error).__name__),
-        ) from error
+        reason = one_line(str(error).replace(str(staging), "results") or type(error).__name__)
+        raise ArchiveError(f"the archive's results do not give {name}: {reason}; ask for another run") from error

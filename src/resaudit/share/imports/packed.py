@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ArchiveError, DataError, TableError, listed
 from resaudit.base.files import to_disk
 from resaudit.base.models import Line, Model, one_line, shown, validated
 
@@ -83,9 +83,7 @@ class Packed:
             file.flush()
             to_disk(file)
         if digest.hexdigest() != self.digests[name]:
-            raise ResauditError(
-                "changed-archive", "{path} changes while it is read; copy it and import the copy", path=self.path
-            )
+            raise ArchiveError(f"{self.path} changes while it is read; copy it and import the copy")
 
 
 class _Agent(Model):
@@ -106,10 +104,8 @@ def unpacked(path: Path) -> Iterator[Packed]:
         with path.open("rb") as file:
             begins = file.read(4) == b"PK\3\4"
         if begins and not zipfile.is_zipfile(path):
-            raise ResauditError(
-                "cut-archive",
-                "{path} has lost its end, as by a download or a copy that broke off; get the archive again",
-                path=path,
+            raise DataError(
+                f"{path} has lost its end, as by a download or a copy that broke off; get the archive again"
             )
         archive = zipfile.ZipFile(path)
     with archive:
@@ -126,27 +122,18 @@ def refused_names(names: Sequence[str]) -> set[str]:
 def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     names = [entry.filename for entry in entries]
     if METADATA not in names and (inner := [name for name in names if name.endswith(".zip")]):
-        raise ResauditError(
-            "nested-archive",
-            "{path} is no run, but holds {inner}; unpack it, and give that",
-            path=path,
-            inner=inner[:3],
-        )
+        raise DataError(f"{path} is no run, but holds {listed(inner[:3])}; unpack it, and give that")
     if again := [name for name in names if name.endswith(("/", f"/{METADATA}")) or name.startswith("__MACOSX/")]:
-        raise ResauditError(
-            "repacked-archive",
-            "{path} was unpacked and packed again ({name} is in none that resaudit crate wrote); get it as it was",
-            path=path,
-            name=shown(again[0]),
+        raise ArchiveError(
+            f"{path} was unpacked and packed again ({shown(again[0])} is in none that resaudit crate wrote); get it "
+            "as it was"
         )
     refused = refused_names(names)
     sizes = {"the number of its entries": (len(entries), MOST_ENTRIES)}
     for entry in entries:
         name = shown(entry.filename)
         if entry.filename in refused:
-            raise ResauditError(
-                "invalid-entry", "{path}: the entry {name} is not of a run, or is there twice", path=path, name=name
-            )
+            raise ArchiveError(f"{path}: the entry {name} is not of a run, or is there twice")
         largest = {".json": LARGEST_JSON, ".csv": LARGEST_TABLE}.get(
             PurePosixPath(entry.filename).suffix, LARGEST_ENTRY
         )
@@ -154,14 +141,7 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     sizes["its unpacked size in bytes"] = sum(entry.file_size for entry in entries), LARGEST_TOTAL
     for what, (size, largest) in sizes.items():
         if size > largest:
-            raise ResauditError(
-                "too-large-archive",
-                "{path}: {what} is over {largest}: {size}",
-                path=path,
-                what=what,
-                size=size,
-                largest=largest,
-            )
+            raise ArchiveError(f"{path}: {what} is over {largest}: {size}")
 
 
 def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
@@ -169,9 +149,7 @@ def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
     metadata = _parsed(archive, METADATA) if sizes.pop(METADATA, None) else None
     graph = metadata.get("@graph") if isinstance(metadata, dict) else None
     if not isinstance(graph, list) or not all(isinstance(e, dict) and isinstance(e.get("@id"), str) for e in graph):
-        raise ResauditError(
-            "invalid-metadata", "{path} has no {name} that resaudit crate writes", path=path, name=METADATA
-        )
+        raise ArchiveError(f"{path} has no {METADATA} that resaudit crate writes")
     entities = {entity["@id"]: entity for entity in graph}
     listed = {
         name: entity.get("sha256")
@@ -186,13 +164,7 @@ def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
         digests[name] = digest.hexdigest()
     changed = {name for name, digest in digests.items() if listed.get(name) != digest}
     if changed := changed | (listed.keys() - digests.keys()):
-        raise ResauditError(
-            "changed-entry",
-            "{path}: {name} is not what its {metadata} lists; get the archive again",
-            path=path,
-            name=shown(min(changed)),
-            metadata=METADATA,
-        )
+        raise ArchiveError(f"{path}: {shown(min(changed))} is not what its {METADATA} lists; get the archive again")
     jobs: dict[str, set[str]] = {}
     for match in filter(None, map(_RESULT.fullmatch, sizes)):
         jobs.setdefault(match[1], set()).add(match[2])
@@ -219,12 +191,8 @@ def _parsed(archive: zipfile.ZipFile, name: str) -> Any:
         # Python reads NaN and numbers beyond the largest, which are not JSON.
         json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise ResauditError(
-            "invalid-json",
-            "{path}: {name} is not valid JSON ({reason}); get the archive again",
-            path=archive.filename,
-            name=name,
-            reason=one_line(str(error)),
+        raise TableError(
+            f"{archive.filename}: {name} is not valid JSON ({one_line(str(error))}); get the archive again"
         ) from error
     return value
 
@@ -241,9 +209,5 @@ def _errors_of(what: object) -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:
-        raise ResauditError(
-            "unreadable-archive",
-            "{what} cannot be read ({reason}); get the archive again",
-            what=what,
-            reason=one_line(str(error)) or type(error).__name__,
-        ) from error
+        reason = one_line(str(error)) or type(error).__name__
+        raise ArchiveError(f"{what} cannot be read ({reason}); get the archive again") from error

@@ -12,7 +12,7 @@ from types import FrameType
 from resaudit.audit.sampling import in_order
 from resaudit.audit.spot_check_words import reasons, statement_in_words
 from resaudit.audit.spot_checks import AGREED, COMPARED, Recomputed, SpotCheck, statements, write_statement
-from resaudit.base.errors import Interrupted, ResauditError
+from resaudit.base.errors import BusyError, Interrupted, ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import shown
 from resaudit.base.text import counted
@@ -68,9 +68,7 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, claim: str | None = 
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(NotImplementedError):
         if not hold(folder / ".lock"):
-            raise ResauditError(
-                "busy-spot-check", "another spot-check is at work in {folder}; wait for it", folder=folder
-            )
+            raise BusyError(f"another spot-check is at work in {folder}; wait for it")
     check = _begun(frame, results, seed, minutes, claim)
     say(
         f"{len(frame.jobs)} imported results under {counted(len(frame.claims), 'verdict')}: {len(frame.always)} short "

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from resaudit.audit.sampling import normalized, weights
-from resaudit.base.errors import ResauditError, one_named
+from resaudit.base.errors import ConfigError, one_named
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job
 from resaudit.jobs.origin import Origin, origin_of
 from resaudit.jobs.plan_files import code_of
@@ -87,11 +87,8 @@ def sampling_frame(
         if imported := sorted(key for key in keys if key in origins):
             claims[name] = imported
     if not claims:
-        raise ResauditError(
-            "missing-imports",
-            "no result that {user} is imported; import a run first (resaudit import RUN.zip)",
-            user=f"the figures of this plan need in {results}" if claim is None else f"{chosen[0]} rests on",
-        )
+        user = f"the figures of this plan need in {results}" if claim is None else f"{chosen[0]} rests on"
+        raise ConfigError(f"no result that {user} is imported; import a run first (resaudit import RUN.zip)")
     jobs, estimates = dict[str, Imported](), Estimates.of(plan.config, here)
     for key, weight in weights(claims).items():
         job, origin = plan.jobs[key], origins[key]

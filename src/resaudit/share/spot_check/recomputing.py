@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DifferenceError, ResauditError, ResultsError
 from resaudit.base.models import one_line
 from resaudit.base.papers import as_words
 from resaudit.jobs.job import Execution, Job
@@ -124,7 +124,7 @@ class _Processes:
         command = [sys.executable, "-m", "resaudit", *as_words(), "run", job.key, *options]
         with (folder / "log").open("wb") as log, self._starting:
             if self._is_stopped:
-                raise ResauditError("stopped-check", "the spot-check was stopped")
+                raise DifferenceError("the spot-check was stopped")
             # In a session of its own, so that Ctrl-C reaches this process first.
             process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
             self._running.add(process)
@@ -133,12 +133,8 @@ class _Processes:
             self._running.remove(process)
         if status:
             lines = (folder / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise ResauditError(
-                "failed-job",
-                "{job} failed: {reason}",
-                job=job.key,
-                reason=one_line(lines[-1] if lines else f"no log in {folder}").removeprefix("resaudit: error: "),
-            )
+            reason = one_line(lines[-1] if lines else f"no log in {folder}").removeprefix("resaudit: error: ")
+            raise ResultsError(f"{job.key} failed: {reason}")
 
     def stop(self) -> None:
         """Stop all that run, and let no other begin; a training writes its checkpoint."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, DataError
 from resaudit.data.black import refuse_black
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
@@ -87,17 +87,11 @@ class Memorize(Job):
         name, (count, dimension) = self.data.dataset.name, pixels.shape
         wanted = max([case.samples for case in self.cases] + list(self.nested))
         if wanted > count:
-            raise ResauditError(
-                "too-few-images",
-                "theorem32 asks for {wanted} images; {dataset} has {available}",
-                wanted=wanted, dataset=name, available=count,
-            )  # fmt: skip
+            raise DataError(f"theorem32 asks for {wanted} images; {name} has {count}")
         width = max((case.width for case in self.cases if case.projection == ORTHOGONAL), default=0)
         if width > dimension:
-            raise ResauditError(
-                "too-large-width",
-                "theorem32 has width {width} with an orthogonal projection; allowed: at most {most}, the pixels of "
-                "{dataset}",
-                width=width, most=dimension, dataset=name,
-            )  # fmt: skip
+            raise ConfigError(
+                f"theorem32 has width {width} with an orthogonal projection; allowed: at most {dimension}, the pixels "
+                f"of {name}"
+            )
         refuse_black(pixels, name)

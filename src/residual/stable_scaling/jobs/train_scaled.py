@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError
 from resaudit.data.black import refuse_black
 from resaudit.data.fetch import Fetch
 from resaudit.figures.rates import rates_to_confirm
@@ -150,13 +150,7 @@ class TrainScaled(Job):
 
         images, labels = self.data.training_set()
         if len(images) < self.samples:
-            raise ResauditError(
-                "too-few-images",
-                "{dataset} has {images} training images; {samples} are asked for",
-                dataset=self.data.dataset.name,
-                images=len(images),
-                samples=self.samples,
-            )
+            raise DataError(f"{self.data.dataset.name} has {len(images)} training images; {self.samples} are asked for")
         images, labels = images[: self.samples], labels[: self.samples]
         refuse_black(images, self.data.dataset.name)
         classes, inputs = self.data.dataset.classes, int(np.prod(images.shape[1:]))
