@@ -18,6 +18,7 @@ from resaudit.audit.claim_models import CheckFinding, Comparison
 from resaudit.audit.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
 from resaudit.audit.findings import finding
 from resaudit.audit.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
+from resaudit.base.errors import TableError
 from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns
 from resaudit.claims.verdicts import judge
 from resaudit.figures.references import reference_file
@@ -58,7 +59,7 @@ def test_an_svg_keeps_to_itself(tmp_path: Path) -> None:
 
 def test_what_is_no_svg_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.svg").write_text("<svg", encoding="utf-8")
-    with refused("unreadable-svg", file=tmp_path / "a.svg"):
+    with refused(TableError, tmp_path / "a.svg"):
         picture(tmp_path / "a.svg", "paper/a", "")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import CheckError, ResauditError, TableError
 from resaudit.base.models import meanings
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
@@ -301,44 +301,46 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "column", "code", "fields"),
+    ("name", "column", "kind", "facts"),
     [
-        ("a word", C, "invalid-column", {"column": C, "fault": "text", "line": len(BY_DEPTH) + 1, "count": 1}),
-        ("text", "final_loss", "invalid-column", {"column": "final_loss", "fault": "text", "line": 2}),
-        ("depth as text", C, "invalid-column", {"column": "depth", "fault": "text", "line": 2}),
-        ("resolved as text", C, "invalid-column", {"column": "resolved", "fault": "another value", "line": 2}),
-        ("no rows", C, "empty-table", {}),
-        ("negative", "final_loss", "invalid-column", {"column": "final_loss", "allowed": "≥ 0", "line": 2}),
+        ("a word", C, TableError, [C, "text", f"line {len(BY_DEPTH) + 1} (1 such"]),
+        ("text", "final_loss", TableError, ["final_loss", "text", "line 2"]),
+        ("depth as text", C, TableError, ["depth", "text", "line 2"]),
+        ("resolved as text", C, TableError, ["resolved", "another value", "line 2"]),
+        ("no rows", C, TableError, ["no rows"]),
+        ("negative", "final_loss", TableError, ["final_loss", "≥ 0", "line 2"]),
         (
             "one negative",
             "excess_loss",
-            "invalid-column",
-            {"column": "excess_loss", "allowed": "≥ 0", "line": 4, "count": 1},
+            TableError,
+            ["excess_loss", "≥ 0", "line 4 (1 such"],
         ),
-        ("one negative", C, "negative-column", {"column": C, "least": -1}),
-        ("loss of zero", "loss", "invalid-loss", {"least": 0}),
+        ("one negative", C, CheckError, [C, "-1"]),
+        ("loss of zero", "loss", TableError, ["loss has 0;"]),
     ],
 )
-def test_what_is_wrong_with_a_table_is_said(name: str, column: str, code: str, fields: dict[str, object]) -> None:
+def test_what_is_wrong_with_a_table_is_said(
+    name: str, column: str, kind: type[ResauditError], facts: list[object]
+) -> None:
     check, table = next(
         (check, table)
         for check, table, checked in CASES
         if (isinstance(check, AtEveryLoss) if column == "loss" else checked == column)
     )
-    with refused(code, **fields):
+    with refused(kind, *facts):
         verdict(check, ODD[name](table, column))
 
 
 def test_a_key_that_is_missing_is_refused_though_the_run_has_no_spectrum() -> None:
     table = BY_DEPTH.assign(depth=BY_DEPTH["depth"].astype(float), resolved=True)
     table.loc[3, ["depth", "resolved"]] = [np.nan, False]
-    with refused("invalid-column", column="depth", fault="no value", line=5):
+    with refused(TableError, "depth", "no value", 5):
         verdict(CASES[0][0], table)
 
 
 def test_epochs_are_not_taken_for_runs() -> None:
     table = pd.concat([BY_DEPTH.assign(epoch=epoch) for epoch in (0, 10)], ignore_index=True)
-    with refused("duplicate-run", key="run"):
+    with refused(CheckError, "run"):
         verdict(CASES[0][0], table)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.audit.terminal import explain_claim
-from resaudit.base.errors import one_named
+from resaudit.base.errors import ConfigError, one_named
 from resaudit.base.papers import add_papers
 from resaudit.cli import explain
 from resaudit.plan.check import checks_by_name
@@ -126,9 +126,9 @@ def test_a_name_is_found_by_its_beginning_and_near_names_are_suggested() -> None
     known = ["p/fig04", "p/fig04_deep", "p/relu-final-loss", "p/relu-stuck"]
     assert one_named("claim", "fig04", known) == "p/fig04"
     assert one_named("claim", "relu-f", known) == "p/relu-final-loss"
-    with refused("ambiguous-name", kind="claim", name="relu", names=["p/relu-final-loss", "p/relu-stuck"]):
+    with refused(ConfigError, "claim", "relu", ["p/relu-final-loss", "p/relu-stuck"]):
         one_named("claim", "relu", known)
     for name, suggested in [("fig4", ["p/fig04"]), ("zzz", known)]:
-        with refused("unknown-name", kind="claim", name=name) as caught:
+        with refused(ConfigError, "claim", name) as caught:
             one_named("claim", name, known)
         assert [other for other in known if re.search(rf"{other}\b(?!_)", str(caught.value))] == suggested

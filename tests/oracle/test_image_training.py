@@ -23,7 +23,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from resaudit.base.errors import Interrupted
+from resaudit.base.errors import DataError, Interrupted, MachineError
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.data.images import ImageSet
@@ -420,7 +420,7 @@ def test_larger_images_need_more_memory_than_a_small_machine_has(
     if fits:
         assert run(recipe=recipe, network=network, runs=(0,)).step.tolist() == [0, 2]
         return
-    with refused("too-little-memory", present=1300.0):
+    with refused(MachineError, 1300.0):
         run(recipe=recipe, network=network)
 
 
@@ -472,7 +472,7 @@ def test_a_state_is_the_same_in_every_layout(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_more_samples_than_there_are_is_one_line(run: Callable[..., Records]) -> None:
     assert run(samples=32).step.tolist() == [0, 2, 4, 6, 8]
-    with refused("too-few-images", dataset="made", images=88, samples=89):
+    with refused(DataError, "made", 88, 89):
         run(samples=89)
 
 
@@ -592,19 +592,19 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(recipe: Recipe, want
 
 
 GPU_FAULTS = [
-    (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"), "too-little-gpu-memory"),
-    (RuntimeError("CUDA error: unspecified launch failure\nCUDA kernel errors might be"), "failed-gpu"),
-    (RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"), "failed-gpu"),
-    (RuntimeError("GET was unable to find an engine to execute this computation"), "failed-gpu"),
+    (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"), "memory is too small"),
+    (RuntimeError("CUDA error: unspecified launch failure\nCUDA kernel errors might be"), "unspecified launch failure"),
+    (RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"), "EXECUTION_FAILED"),
+    (RuntimeError("GET was unable to find an engine to execute this computation"), "unable to find an engine"),
 ]
 
 
-@pytest.mark.parametrize(("fault", "code"), GPU_FAULTS)
-def test_a_fault_of_the_gpu_is_one_line(fault: RuntimeError, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("fault", "fact"), GPU_FAULTS)
+def test_a_fault_of_the_gpu_is_one_line(fault: RuntimeError, fact: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, stand_in in (("Stream", object), ("synchronize", lambda: None), ("stream", nullcontext)):
         monkeypatch.setattr(torch.cuda, name, stand_in)
     before = torch.are_deterministic_algorithms_enabled()
-    with refused(code), deterministic("cuda"):
+    with refused(MachineError, fact), deterministic("cuda"):
         raise fault
     # A fault of our own keeps its traceback.
     with pytest.raises(RuntimeError, match="shapes"), deterministic("cuda"):

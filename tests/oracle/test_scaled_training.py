@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.base.errors import Interrupted
+from resaudit.base.errors import DataError, Interrupted
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.figures.rates import rates_to_confirm
@@ -131,7 +131,7 @@ def test_a_black_image_among_the_samples_is_refused(tmp_path: Path, monkeypatch:
     images, last = IMAGES.copy(), job().samples - 1
     images[last] = 0
     monkeypatch.setattr(Fetch, "training_set", lambda _: (images, LABELS))
-    with refused("black-image", dataset=job().data.dataset.name):
+    with refused(DataError, job().data.dataset.name):
         losses_of(job(), tmp_path)
     assert np.isfinite(losses_of(job(samples=last, steps=2), tmp_path).loss).all()
 

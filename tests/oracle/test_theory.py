@@ -14,6 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resaudit.base.errors import ConfigError
 from resaudit.data.moments import Moments, moments_of
 from resaudit.data.whitening import Whitened
 from residual.demystifying_resnet import plain
@@ -376,9 +377,9 @@ def test_points_on_the_sphere_are_real_images_and_as_far_apart_as_said(whitened:
 
 
 def test_samples_that_are_not_to_be_had_are_refused(whitened: Whitened) -> None:
-    with refused("crowded-sphere", dimensions=3, distance=1.5):
+    with refused(ConfigError, 3, 1.5):
         samples_on_sphere(whitened, 3, 2, 1.5, 0.5, rng())
-    with refused("too-few-samples", samples=9000, available=5421):
+    with refused(ConfigError, 9000, 5421):
         real_samples(whitened, 10, 9000, rng())
 
 

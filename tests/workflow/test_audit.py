@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from resaudit.audit.schema import check_audit
+from resaudit.base.errors import VerdictError
 from resaudit.data.idx import parse_idx, to_idx
 from resaudit.plan.models import CONTROLS, Config
 from tests.audit.test_command import OF_FIG04, PAPER, SMOKE, claims, edited, never_run, resaudit, with_cell
@@ -31,7 +32,7 @@ def test_a_run_ends_with_what_cannot_be_judged_and_only_a_finished_page_replaces
     for run in (smoke(folder), smoke(folder)):
         assert run.returncode == 1
         last = next(line for line in reversed(run.stderr.splitlines()) if line.startswith("resaudit: error"))
-        assert mentions(last, "unjudged-claim", f"{PAPER}/depth-invariant-condition")
+        assert mentions(last, VerdictError, f"{PAPER}/depth-invariant-condition")
     pages = [folder / "figures" / f"audit.{suffix}" for suffix in ("json", "html")]
     finished = [page.read_bytes() for page in pages]
     assert b"cannot be judged" in finished[0]

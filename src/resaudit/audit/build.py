@@ -24,7 +24,7 @@ from resaudit.audit.models import (
     VerdictCounts,
 )
 from resaudit.audit.spot_check_words import spot_checks
-from resaudit.base.errors import ConfigError, ResauditError
+from resaudit.base.errors import ConfigError, OtherSettings, ResauditError, UnplannedTable
 from resaudit.base.files import sha256_of
 from resaudit.base.models import refusals
 from resaudit.base.papers import outside_papers
@@ -36,7 +36,7 @@ from resaudit.claims.verdicts import Judgement
 from resaudit.claims.words import leaning, why
 from resaudit.figures.beside_papers import printed_values
 from resaudit.figures.formats import FORMATS
-from resaudit.figures.tables import Drawn, OtherSettings, UnplannedTable, drawn, refuse_undrawn
+from resaudit.figures.tables import Drawn, drawn, refuse_undrawn
 from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement

@@ -66,6 +66,14 @@ class TableError(ResauditError):
         self.row, self.least_of = row, least_of
 
 
+class OtherSettings(TableError):
+    """A table is whole, but of other settings than asked for."""
+
+
+class UnplannedTable(TableError):
+    """A table is as it was drawn, but has what the plan cannot give."""
+
+
 class CheckError(TableError):
     """A claim's check does not fit the table; correct either."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from resaudit.base.commands import snakemake_command
-from resaudit.base.errors import ResauditError, TableError, one_named
+from resaudit.base.errors import OtherSettings, ResauditError, TableError, UnplannedTable, one_named
 from resaudit.base.papers import add_papers, as_words, checkout, folder_of, module_of
 from resaudit.base.text import two_in_words
 from resaudit.figures.drawing import ODD_CONTENT, read_about, read_csv
@@ -35,14 +35,6 @@ class Drawn:
     table: pd.DataFrame
     sha256: str
     about: dict[str, Any]
-
-
-class OtherSettings(ResauditError):
-    """A table is whole, but of other settings than asked for."""
-
-
-class UnplannedTable(ResauditError):
-    """A table is as it was drawn, but has what the plan cannot give."""
 
 
 def refuse_undrawn(plan: Plan) -> None:

@@ -169,8 +169,8 @@ def test_bad_settings_are_refused_in_one_line(override: str, mentioned: tuple[st
     name = "/".join(override.split(".")[:2])
     with pytest.raises(ResauditError) as refusal:
         load([f"figure.{override}"], only=[name])
-    assert all(part in refusal.value.line for part in mentioned)
-    assert len(refusal.value.line.splitlines()) == 1
+    assert all(part in str(refusal.value) for part in mentioned)
+    assert len(str(refusal.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(

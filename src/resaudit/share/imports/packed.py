@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from resaudit.base.errors import ArchiveError, DataError, TableError, listed
+from resaudit.base.errors import ArchiveError, DataError, listed
 from resaudit.base.files import to_disk
 from resaudit.base.models import Line, Model, one_line, shown, validated
 
@@ -191,7 +191,7 @@ def _parsed(archive: zipfile.ZipFile, name: str) -> Any:
         # Python reads NaN and numbers beyond the largest, which are not JSON.
         json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise TableError(
+        raise ArchiveError(
             f"{archive.filename}: {name} is not valid JSON ({one_line(str(error))}); get the archive again"
         ) from error
     return value
