@@ -11,7 +11,7 @@ import shutil
 import signal
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from resaudit.data.fetch import Fetch
 from resaudit.data.images import ImageSet
 from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Execution, Work
+from residual.identity_matters import plain as identity_matters
 from residual.images.counter_hash import WEIGHTS, key_of
 from residual.images.engine import deterministic, load, records_of
 from residual.images.jobs import TrainImages
@@ -103,6 +104,17 @@ def bytes_of(one: TrainingRun) -> tuple[bytes, ...]:
     return tuple(getattr(one.state(), f.name).tobytes() for f in fields(one.state()))
 
 
+def batches(recipe: Recipe, number: int) -> Iterator[tuple[torch.Tensor, torch.Tensor, float]]:
+    """Augmented images in contiguous NCHW, labels, and learning rate of the first steps of run 0."""
+    data = load(IMAGES, recipe.augmentation, True, CPU)
+    schedule = Schedule(recipe, len(IMAGES.train_images))
+    samples = Samples(len(IMAGES.train_images), data.train.padding, 1, 0, CPU)
+    for step in range(number):
+        chosen, top, left, flip = samples(*schedule.samples(step)).unbind(dim=1)
+        images = data.train.augmented(chosen, top, left, flip).contiguous()
+        yield images, data.train_labels[chosen], schedule.learning_rate(step)
+
+
 class Plain:
     """The loop of a textbook: torch.optim.SGD on contiguous NCHW batches."""
 
@@ -117,15 +129,9 @@ class Plain:
         self.optimiser = torch.optim.SGD(self.groups, lr=1.0, momentum=recipe.momentum, nesterov=recipe.nesterov)
 
     def steps(self, number: int) -> None:
-        data = load(IMAGES, self.recipe.augmentation, True, CPU)
-        schedule = Schedule(self.recipe, len(IMAGES.train_images))
-        samples = Samples(len(IMAGES.train_images), data.train.padding, 1, 0, CPU)
-        for step in range(number):
-            chosen, top, left, flip = samples(*schedule.samples(step)).unbind(dim=1)
-            images = data.train.augmented(chosen, top, left, flip).contiguous()
-            labels = data.train_labels[chosen]
+        for images, labels, rate in batches(self.recipe, number):
             for group in self.optimiser.param_groups:
-                group["lr"] = schedule.learning_rate(step) * group["factor"]
+                group["lr"] = rate * group["factor"]
             self.optimiser.zero_grad()
             nn.functional.cross_entropy(self.network(images), labels).backward()
             self.optimiser.step()
@@ -142,6 +148,17 @@ def test_twenty_steps_are_those_of_the_textbooks_loop(network: Network, recipe: 
     for name, expected in plain.network.named_parameters():
         # Sums in another order, amplified by 20 steps.
         np.testing.assert_allclose(found[name].detach(), expected.detach(), rtol=1e-7, atol=1e-9, err_msg=name)
+
+
+def test_twenty_steps_of_table_1_are_the_papers() -> None:
+    *kernels, last = (w.clone() for w in doubled(AllConvolutional(1)).state_dict().values())
+    identity_matters.train(kernels, last, ((x.double(), y, rate) for x, y, rate in batches(STEPS, 20)))
+    ours = run_of(doubled(AllConvolutional(1)), recipe=STEPS)
+    with deterministic(DEVICE):
+        for _ in range(20):
+            ours.advance()
+    for found, expected in zip(ours._parameters.tensors.values(), kernels, strict=True):
+        np.testing.assert_allclose(found.detach(), expected.detach(), rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("nesterov", [False, True])

@@ -6,6 +6,7 @@ a training or a condition number of a main figure that is not the page's.
 
 import ast
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -34,7 +35,8 @@ from residual.stable_scaling.network.setting import PLAIN, Variances
 from tests.conftest import CHECKOUT
 from tests.oracle.test_two_layer import vectors
 
-PAPERS = ("demystifying_resnet", "identity_matters", "shortcut_importance", "stable_scaling")
+PAGE = (CHECKOUT / "docs" / "plain.md").read_text(encoding="utf-8")
+PAPERS = re.findall(r"{literalinclude} \.\./src/residual/(\w+)/plain.py", PAGE)
 every_paper = pytest.mark.parametrize("paper", PAPERS)
 LINES, SECONDS = 100, 60
 
@@ -53,9 +55,12 @@ def test_a_page_is_short_and_read_by_itself(paper: str) -> None:
 def test_a_page_runs_within_a_minute(paper: str) -> None:
     """Of one core, not of the clock: other tests run beside it."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    command = [sys.executable, "-m", f"residual.{paper}.plain"]
+    (words,) = re.findall(rf"^python (-m residual\.{paper}\..*)$", PAGE, flags=re.MULTILINE)
+    command = [sys.executable, *words.split()]
     one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-    run = subprocess.run(command, cwd=CHECKOUT, env=one_thread, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, *command.split()[1:]], cwd=CHECKOUT, env=one_thread, capture_output=True, text=True, check=True
+    )
     assert run.stderr == ""
     assert len(run.stdout.splitlines()) > 4
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < SECONDS
