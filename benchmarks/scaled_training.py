@@ -34,9 +34,7 @@ def main() -> None:
         weights, tau = drawn(784, WIDTH, depth, 10, 1, range(DRAWS), plain=False), depth**-0.5
         seconds = by_turns(
             rounds,
-            autograd=lambda w=weights, t=tau: [
-                one_run(w, t, inputs[run], targets[run], run) for run in range(PEER_RUNS)
-            ],
+            autograd=lambda w=weights, t=tau: [one_run(w, t, run, inputs, targets) for run in range(PEER_RUNS)],
             ensemble=lambda w=weights, t=tau: train(w, t, RATES, lambda _: (inputs, targets), STEPS),
         )
         peer, ours = (
@@ -46,7 +44,7 @@ def main() -> None:
         print(f"| {depth} | {peer:.2f} | {ours:.2f} | {peer / ours:.1f} |")
 
 
-def one_run(weights: Weights, tau: float, inputs: Tensor, targets: Tensor, run: int) -> None:
+def one_run(weights: Weights, tau: float, run: int, inputs: Tensor, targets: Tensor) -> None:
     """SGD of one run by automatic differentiation, as one would write it."""
     first, middle, last, readout = (part[run] for part in weights)
     for _ in plain.train((first, [*middle, last], readout), tau, RATES[0], [(inputs[run], targets[run])] * STEPS):
