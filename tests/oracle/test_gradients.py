@@ -9,7 +9,6 @@ from resaudit.data.whitening import Whitened
 from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.ensemble import descend
 from residual.demystifying_resnet.training.linear import LinearObjective
 
 CPU = torch.device("cpu")
@@ -40,28 +39,6 @@ def test_gradient_equals_finite_differences(moments: Moments) -> None:
     step = 1e-5
     forward, backward = (objective(weights + sign * step * direction)[0].item() for sign in (1, -1))
     assert (forward - backward) / (2 * step) == pytest.approx((gradient * direction).sum().item(), rel=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("shortcut_depth", "initialization", "scale", "rate"),
-    [(2, "xavier", 0.01, 0.3), (0, "orthogonal", 1.0, 0.05), (0, "xavier", 1.0, 0.01)],
-)
-def test_trained_on_moments_is_trained_on_samples(
-    shortcut_depth: int, initialization: str, scale: float, rate: float, whitened: Whitened, moments: Moments
-) -> None:
-    """50 epochs of full-batch gradient descent through all 60 000 samples, by autograd."""
-    network = Network(shortcut_depth, 4, 10)
-    weights = initial_weights(network, initialization, scale, 7, 1)
-    rates = torch.tensor([rate], dtype=torch.float64)
-    trajectory = descend(LinearObjective.of(network, moments, CPU), weights, rates, 50, (50,))
-    samples = torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets)
-    every = list(plain.train(weights[:, 0], *samples, shortcut_depth, rate, 50))
-    losses, current = [value.item() for _, value in every], every[-1][0]
-    np.testing.assert_allclose(trajectory.loss[:, 0], losses, rtol=1e-9)
-    final = torch.from_numpy(trajectory.snapshots[0, :, 0])
-    assert (final - current).norm() <= 1e-9 * current.norm()
-    # The comparison is of training that gets somewhere.
-    assert losses[-1] < 0.9 * losses[0]
 
 
 def test_loss_and_gradient_where_the_inputs_are_not_white(few_samples: tuple[np.ndarray, np.ndarray, Moments]) -> None:

@@ -58,9 +58,7 @@ def test_a_page_runs_within_a_minute(paper: str) -> None:
     (words,) = re.findall(rf"^python (-m residual\.{paper}\..*)$", PAGE, flags=re.MULTILINE)
     command = [sys.executable, *words.split()]
     one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, *command.split()[1:]], cwd=CHECKOUT, env=one_thread, capture_output=True, text=True, check=True
-    )
+    run = subprocess.run(command, cwd=CHECKOUT, env=one_thread, capture_output=True, text=True, check=True)
     assert run.stderr == ""
     assert len(run.stdout.splitlines()) > 4
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < SECONDS
