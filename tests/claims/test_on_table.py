@@ -20,13 +20,16 @@ PAPER = "demystifying_resnet"
         ("index-drops-early", "index", np.nan, ("2-shortcut", "run 10", "epoch 4", "line 6")),
         ("final-loss-better", "excess_loss", -0.5, ("2-shortcut", "depth 4", "screening", "run 4")),
         ("final-loss-better", "run", np.nan, ("2-shortcut", "depth 4", "screening", "line 6")),
+        ("depth-invariant-condition", "condition_number", "many", ("2-shortcut", "depth 2", "run 4", "text")),
+        ("depth-invariant-condition", "resolved", "yes", ("2-shortcut", "depth 2", "resolved")),
     ],
 )
 def test_a_fault_leaves_the_claim_open_with_the_keys_of_its_row(
-    claim: str, column: str, value: float, named: tuple[str, ...]
+    claim: str, column: str, value: float | str, named: tuple[str, ...]
 ) -> None:
     config = configured()
     table = pd.read_csv(reference_file(f"{PAPER}/{config.claims[PAPER][claim].evidence}"))
+    table = table.astype({column: object} if isinstance(value, str) else {})
     table.loc[4, column] = value
     judgement = judgement_on(config, PAPER, claim, table)
     assert (judgement.verdict.value, len(judgement.checks)) == ("inconclusive", len(config.claims[PAPER][claim].checks))
