@@ -9,7 +9,6 @@ from matplotlib.text import Text
 from resaudit.base.models import validated
 from resaudit.figures.drawing import figure_module, plot_of, read_csv
 from resaudit.figures.printed import Printed, over_runs
-from resaudit.plan.plan import FigurePlan
 from residual.identity_matters.table2 import beside_the_paper as beside_table2
 from residual.stable_scaling.fig_bn import beside_the_paper as beside_bars
 from tests.conftest import smoke_figure
@@ -68,7 +67,7 @@ def test_errors_of_images_are_of_their_own_network_depth_and_data_set() -> None:
 def test_a_plot_draws_the_published_numbers_of_its_yaml(name: str, override: str, number: float) -> None:
     losses = dict.fromkeys(["train_loss", "test_loss", "train_error", "test_error"], 1.0)
     runs = {"network": ["batch-norm"] * 2, "depth": 20, "run": [0, 1], "step": [1, 2], "error": [8.0, 9.0], **losses}
-    drawing = plot_of(FigurePlan(smoke_figure(name, override), {}), pd.DataFrame(runs))
+    drawing = plot_of(smoke_figure(name, override), pd.DataFrame(runs))
     lines = [value for axes in drawing.axes for line in axes.lines for value in line.get_ydata()]
     assert number in lines or any(str(number) in text.get_text() for text in drawing.findobj(Text))
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from resaudit.figures.drawing import figure_module, read_about, read_csv
-from resaudit.figures.style import apply_style
+from resaudit.figures.drawing import plot_of, read_about, read_csv
 from site_pages.ledgers import configuration
 from site_pages.links import CHECKOUT, DOCS, plain
 
@@ -41,10 +40,9 @@ def results() -> Iterator[str]:
 
 def draw(site: Path) -> None:
     """Draw every figure from its committed table, of which alone it is a function."""
-    apply_style()
     for paper in configuration().claims:
         for csv in _tables(paper):
-            drawing = figure_module(f"{paper}/{csv.stem.partition('-')[0]}").plot(read_csv(csv))
+            drawing = plot_of(configuration().figure[f"{paper}/{csv.stem.partition('-')[0]}"], read_csv(csv))
             png = site / DRAWN / _png(csv)
             png.parent.mkdir(parents=True, exist_ok=True)
             drawing.savefig(png, dpi=DPI)

@@ -139,7 +139,7 @@ def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
             yield folded(f"not run:      {', '.join(not_run)}")
     yield ""
     yield folded(counts_in_words(standings_of(claims)))
-    yield folded("--claim ID: one in full, or why it was not run; figures/audit.html: all.")
+    yield folded("--claim ID: one in full, or why it was not run.")
 
 
 def _measured(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[str]:

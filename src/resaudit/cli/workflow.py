@@ -379,7 +379,7 @@ def end_in_words(failed: Iterable[Any]) -> list[str]:
         if last := next(filter(str.strip, reversed(said)), ""):
             lines.append(f"failed: {rule}: {last}; all that it said: cat {shlex.quote(str(log))}")
         elif log.is_file():
-            lines.append(f"failed: {rule}: its process ended without a word, as one that is killed for its memory")
+            lines.append(f"failed: {rule}: it ended without a word: killed, as for its memory, or never started")
     if failed:
         return [*lines, f"{counted(len(jobs), 'job')} failed; the same command goes on where it was"]
     return ["stopped; the same command goes on where it was"]

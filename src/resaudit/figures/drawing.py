@@ -55,7 +55,7 @@ def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: 
     csv, tex = folder / "figure.csv", folder / "figure.tex"
     measured, table = table_of(part, results)
     write_csv(csv, table)
-    drawing = plot_of(part, read_csv(csv))
+    drawing = plot_of(part.figure, read_csv(csv))
     tex.unlink(missing_ok=True)
     if tables := tables_in(drawing):
         with written_whole(tex) as temporary:
@@ -123,11 +123,11 @@ def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
     return measured, table
 
 
-def plot_of(part: FigurePlan, table: pd.DataFrame) -> Drawing:
+def plot_of(figure: Figure, table: pd.DataFrame) -> Drawing:
     """The plot of a figure's table as it is read, with the published numbers of the figure if it has any."""
     apply_style()
-    published = [part.figure.published] if part.figure.published else []
-    drawing: Drawing = _made_by(part.figure.name, "plot", (table, *published), Drawing)
+    published = [figure.published] if figure.published else []
+    drawing: Drawing = _made_by(figure.name, "plot", (table, *published), Drawing)
     return drawing
 
 

@@ -80,7 +80,7 @@ class Plans:
         yield self.base
         chosen = {name.split("/")[0] for name in self.base.figures}
         variants = [variant for paper in sorted(chosen) for variant in self.variants(paper)]
-        for variant in dict.fromkeys((*CONTROLS, *variants)) if variants else ():
+        for variant in dict.fromkeys((*CONTROLS, *variants)) if self.base.config.variant is None else ():
             yield self.under(variant)
 
 

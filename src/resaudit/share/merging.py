@@ -327,7 +327,8 @@ def _draw(merged: Merged, part: FigurePlan, folder: Path) -> Drawn:
     imported = by_archive(each for run in merged.sources for each in run.imported(name))
     jobs = {job for run in merged.sources for job in run.figure(name).jobs}
     words = f"{note} {imported_in_words(imported, len(jobs))}".strip()
-    drawings = save_drawing(plot_of(part, table), folder, name, part.figure.title, part.figure.full_caption, words)
+    figure = part.figure
+    drawings = save_drawing(plot_of(figure, table), folder, name, figure.title, figure.full_caption, words)
     changed: dict[str, Any] = {
         "note": note,
         "settings": _settings([run.tables[name].about for run in merged.sources]),

@@ -301,7 +301,7 @@ def test_figures_are_drawn_as_journals_print(name: str, scale: str, tmp_path: Pa
     assert not table.isna().any().any()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        drawing = plot_of(plan_figure(figure, "data"), table)
+        drawing = plot_of(figure, table)
         FigureCanvasAgg(drawing).draw()
     print_rules.test_a_figure_is_as_wide_as_a_column_or_a_page_and_its_text_can_be_read(drawing)
     print_rules.test_networks_differ_in_more_than_colour(drawing)

@@ -18,7 +18,7 @@ from resaudit.jobs.results import read_provenance
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan
-from resaudit.plan.words import settings_in_words
+from resaudit.plan.words import claims_sha256, settings_in_words
 from resaudit.share.imports.packed import refused_names
 
 _SINGLE = (
@@ -126,7 +126,7 @@ def _refuse_lost(folders: list[Path]) -> None:
 
 
 def _check_settings(config: Config, audit: dict[str, Any]) -> None:
-    """Check that the audit has the scale, data and seed of the configuration."""
+    """Check that the audit is of this configuration, and not of another paper of the same name."""
     pairs = [("the scale", audit["scale"], config.scale.name)]
     for figure in figures_of(audit):
         config.named(figure["id"])
@@ -134,9 +134,12 @@ def _check_settings(config: Config, audit: dict[str, Any]) -> None:
         pairs.append((f"the scale of {figure['id']}", figure["scale"], config.scale_of(figure["id"])))
         pairs += [
             (f"the {key} of {figure['id']}", figure["settings"].get(key, settings[key]), settings[key])
-            for key in ("data", "seed")
-            if key in settings
+            for key in settings
         ]
+    pairs += [
+        (f"the SHA-256 of {paper['id']}'s claims", paper["ledger"]["sha256"], claims_sha256(config, paper["id"]))
+        for paper in audit["papers"]
+    ]
     for what, audited, configured in pairs:
         if audited != configured:
             raise ArchiveError(

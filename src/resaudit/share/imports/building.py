@@ -41,7 +41,7 @@ def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Pa
                 table = audited_table(figure_plan, staging)
                 verdicts_on(plan.config, name, table)
                 printed_values(plan.config, name.split("/")[0], {name: Drawn(name, table, "", {})})
-                lay_out(plot_of(figure_plan, table))
+                lay_out(plot_of(figure_plan.figure, table))
 
 
 @contextmanager
