@@ -1,5 +1,8 @@
 """The audit engine: re-runs papers figure by figure, and judges them claim by claim. It knows no paper.
 
+Whatever is given a setting, a file or a table raises a :class:`~resaudit.base.errors.ResauditError` if that is bad, in
+one line; docstrings name other exceptions only.
+
 For notebooks, ``resaudit.load`` is :func:`resaudit.figures.tables.load`, and ``resaudit.training_set`` is
 :func:`resaudit.plan.samples.training_set`.
 """

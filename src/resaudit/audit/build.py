@@ -62,9 +62,6 @@ def drawn_figures(
         every: the same with every figure.
         paper: the paper's id.
         refuse_others: whether to refuse a chosen figure of other settings.
-
-    Raises:
-        ResauditError: a chosen figure's table is damaged or, if these are refused, of other settings.
     """
     figures: dict[str, Drawn] = {}
     excluded = every.config.left_out.items()
@@ -117,9 +114,6 @@ def make_audit(
         only: the figures to read; default all.
         refuse_others: whether to refuse a chosen figure of other settings; its claims are not run otherwise.
         refuse_nothing: whether to refuse a folder without any drawn figure.
-
-    Raises:
-        ResauditError: a table is damaged or, if these are refused, of other settings, or nothing has been drawn.
     """
     every = make_plan(plan.config.with_every_figure())
     if refuse_nothing:

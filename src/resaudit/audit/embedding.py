@@ -60,9 +60,6 @@ def picture(file: Path, name: str, label: str, expected_sha256: str | None = Non
         name: the figure, as ``paper/figure``.
         label: text for screen readers.
         expected_sha256: the file's SHA-256, if known.
-
-    Raises:
-        ResauditError: the file is missing, was changed since it was drawn, or is not an SVG.
     """
     content = _read(file)
     if expected_sha256 and sha256(content).hexdigest() != expected_sha256:
@@ -106,11 +103,7 @@ def _clean(element: ElementTree.Element, prefix: str) -> None:
 
 
 def download(file: Path, expected_sha256: str) -> Download:
-    """Read a table for download from the page; a large one is compressed, reproducibly.
-
-    Raises:
-        ResauditError: the file is missing, or is not the table that the audit was made from.
-    """
+    """Read a table for download from the page; a large one is compressed, reproducibly."""
     content = _read(file)
     if sha256(content).hexdigest() != expected_sha256:
         raise TableError(

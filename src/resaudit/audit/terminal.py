@@ -25,12 +25,7 @@ from resaudit.plan.words import command_for
 def run_audit(
     plan: Plan, overrides: Sequence[str], say: Callable[[str], Any], name: str | None = None, strict: bool = False
 ) -> None:
-    """Print the verdict on every claim, or one claim in full.
-
-    Raises:
-        ResauditError: nothing has been drawn, a table is damaged, all tables asked for are of other settings, the
-            claim is unknown, or, once all is printed, a claim cannot be judged or, with ``strict``, is not supported.
-    """
+    """Print the verdict on every claim, or one claim in full."""
     evidence = {
         f"{paper}/{key}": f"{paper}/{claim.evidence}"
         for paper, claims in plan.config.claims.items()

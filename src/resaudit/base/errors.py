@@ -172,9 +172,6 @@ def near_names(name: str, known: Sequence[str]) -> list[str]:
 def figures_named(name: str, known: Sequence[str]) -> list[str]:
     """The figures that a full name, a short name or the name of their paper stands for.
 
-    Raises:
-        ResauditError: there is none, or several papers have one of that short name.
-
     >>> known = ["a/fig01", "a/map", "b/fig01"]
     >>> figures_named("map", known), figures_named("a", known), figures_named("b/fig01", known)
     (['a/map'], ['a/fig01', 'a/map'], ['b/fig01'])

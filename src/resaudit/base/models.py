@@ -109,21 +109,13 @@ Time = Annotated[
 
 
 def validated(kind: type[M], values: Any, place: str) -> M:
-    """Validate plain values against a model.
-
-    Raises:
-        ResauditError: the first error (place, value given, values allowed) and the number of others.
-    """
+    """Validate plain values against a model."""
     with refusals(place):
         return kind.model_validate(values)
 
 
 def read_record(path: Path, kind: type[M], remedy: str) -> M:
-    """Read a JSON file of one model.
-
-    Raises:
-        ResauditError: the file is missing, not JSON or not of the model.
-    """
+    """Read a JSON file of one model."""
     with reading(path, remedy):
         return validated(kind, json.loads(path.read_text(encoding="utf-8")), "it")
 

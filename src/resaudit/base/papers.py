@@ -80,11 +80,7 @@ def take_papers_path(words: Sequence[str]) -> list[str]:
 
 
 def add_papers(folder: Path) -> None:
-    """Add the papers of a folder to this process: their configuration is composed, their packages can be imported.
-
-    Raises:
-        ResauditError: the folder is missing or holds no paper, or a paper has no package or the name of another module.
-    """
+    """Add the papers of a folder to this process: their configuration is composed, their packages can be imported."""
     folder = folder.resolve()
     names = _names_in(folder)
     if not names:
@@ -108,11 +104,7 @@ def add_papers(folder: Path) -> None:
 
 
 def check_name(name: str, place: Place | None = None) -> None:
-    """Check that a paper can have this name.
-
-    Raises:
-        ResauditError: it is no name of a package, or another module or paper has it.
-    """
+    """Check that a paper can have this name."""
     is_package = name.isidentifier() and name.isascii() and not iskeyword(name)
     if not is_package or name != name.lower() or len(name) > LONGEST_NAME:
         raise ConfigError(

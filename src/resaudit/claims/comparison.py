@@ -327,9 +327,6 @@ def write_references(plan: Plan, say: Callable[[str], None]) -> None:
     """Copy the drawn tables, with their ``.json``, to the references (see :func:`references`).
 
     Of a large table with more than 60 epochs, 60 are kept, evenly spaced on a logarithmic scale, and rows of no epoch.
-
-    Raises:
-        ResauditError: a table has not been drawn.
     """
     files, figures = references(plan), []
     for name in plan.figures:

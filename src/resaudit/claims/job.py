@@ -86,9 +86,6 @@ def robustness_job(plans: Plans, paper: str, at_scale_paper: Config) -> Robustne
         plans: the plans as configured and under every variant.
         paper: a paper with claims.
         at_scale_paper: the configuration at scale paper.
-
-    Raises:
-        ResauditError: the configuration has a variant itself.
     """
     if plans.base.config.variant is not None:
         raise ConfigError(f"variant is {plans.base.config.variant}; leave it out: robustness goes through all of them")

@@ -109,9 +109,6 @@ def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
 
     A reference's claims that the matrix does not have stay, unless they have changed since: a matrix that takes hours
     can be made figure by figure.
-
-    Raises:
-        ResauditError: a matrix is stale, as one of another paper of the same name, whose run was here before.
     """
     for paper in dict.fromkeys(figure.split("/")[0] for figure in plan.figures):
         csv = Layout(plan.config.paths).figure(f"{paper}/robustness", "csv")

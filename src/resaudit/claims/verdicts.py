@@ -205,9 +205,6 @@ def judge(
         scale: the table's scale.
         dataset: name of the table's data set; None if it has none.
         rung: which of several looks this is; None: the only one.
-
-    Raises:
-        ResauditError: the table has no rows, lacks a column or a required value, or has an effect beyond a limit.
     """
     if table is None:
         lacking = f"there is no figure of it yet: {claim.not_yet}" if claim.not_yet else ""

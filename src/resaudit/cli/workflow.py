@@ -55,9 +55,6 @@ def checkout_of(rules: Path, snakefile: Path) -> Path:
 
     As a module, the workflow would be another: Snakemake calls no ``onstart`` of a module, which locks the results and
     removes what killed jobs left, and renames its rules, by whose names the processes on a cluster find their jobs.
-
-    Raises:
-        ResauditError: the Snakefile that is run is another's.
     """
     checkout = rules.parents[1]
     if snakefile.parent.resolve() not in (checkout.resolve(), rules.parent.resolve()):
@@ -77,9 +74,6 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
     Args:
         config: Snakemake's configuration.
         command: the command line, of which Snakemake keeps only the last ``--config``.
-
-    Raises:
-        ResauditError: a key has no value, a folder is read as a number or a list, or ``--config`` is given twice.
 
     >>> overrides_from({"scale": "paper", "figures": ["fig07"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig07]', 'seed=2', 'device=cpu']
@@ -145,9 +139,6 @@ class JobsOfRules:
 
     Attributes:
         overrides: the argument.
-
-    Raises:
-        ResauditError: as of :func:`resaudit.plan.composition.load`, or the plan lacks one of ``only``.
     """
 
     def __init__(self, overrides: Sequence[str], folder: Path, writes: bool, only: Sequence[str] = ()) -> None:
@@ -285,11 +276,7 @@ def _names_at_top(module: Path) -> set[str]:
 
 
 def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
-    """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has.
-
-    Raises:
-        ResauditError: one is a short name that several papers have, or an absolute path of a file that rules make.
-    """
+    """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has."""
     folders = map(Path, (config.paths.results, config.paths.figures))
     made = [folder.absolute() for folder in folders if not folder.is_absolute()]
     least = {name: least_name(name, config.figure) for name in config.figure}
@@ -391,9 +378,6 @@ def verdicts_in_words(audit: Path, config: Config) -> Iterator[str]:
     Args:
         audit: the ``audit.json``, beside its page.
         config: of the run; if it asks for some figures or papers, their claims alone are counted.
-
-    Raises:
-        ResauditError: in the end, if a claim cannot be judged.
     """
     made = read_json(audit)
     claims = [claim for paper in made["papers"] for claim in paper["claims"]]

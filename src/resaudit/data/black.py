@@ -11,9 +11,6 @@ def refuse_black(images: np.ndarray, name: str) -> None:
     Args:
         images: those that are scaled.
         name: the data set's.
-
-    Raises:
-        ResauditError: there is such an image.
     """
     if not images.reshape(len(images), -1).any(axis=1).all():
         raise DataError(f"{name} has a black image, which has no direction")

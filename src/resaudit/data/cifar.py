@@ -34,11 +34,7 @@ def to_records(pixels: np.ndarray, labels: Sequence[np.ndarray]) -> bytes:
 
 
 def parse_records(content: bytes, dataset: CifarDataset, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Images (images, 3, 32, 32) and classes (images,), both uint8; images begin where ``cifar100_reader`` says.
-
-    Raises:
-        ResauditError: the bytes are not whole records.
-    """
+    """Images (images, 3, 32, 32) and classes (images,), both uint8; images begin where ``cifar100_reader`` says."""
     width = dataset.labels + PIXELS
     if len(content) % width:
         raise DataError(f"{name} is not whole records: {len(content)} bytes of {width}")
@@ -54,9 +50,6 @@ def read_cifar(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
         place: the archive for Python; or a folder with its batches or files of records, or with a folder of these, as
             torchvision's ``root``.
         dataset: the data set to read.
-
-    Raises:
-        ResauditError: a file is missing, or a batch has another MD5 than the published one.
     """
     records: dict[str, bytes] = {}
     with unpacked(place) as folder:

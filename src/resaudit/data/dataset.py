@@ -57,11 +57,7 @@ class StoredFile(Model):
         return hashlib.new(self.algorithm, content, usedforsecurity=False).hexdigest()
 
     def check(self, content: bytes) -> None:
-        """Check that bytes are those of the file.
-
-        Raises:
-            ResauditError: they have another digest.
-        """
+        """Check that bytes are those of the file."""
         digest = self.digest_of(content)
         if digest != self.digest:
             raise DataError(

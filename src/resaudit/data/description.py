@@ -22,9 +22,6 @@ def description_of(place: Path) -> dict[str, Any]:
 
     Args:
         place: a folder of four IDX files, raw or packed; or images of classes, in a folder or an archive.
-
-    Raises:
-        ResauditError: the place is neither.
     """
     names = children(place) if place.is_dir() else []
     if any(_IDX.search(path.name) and path.is_file() for path in names):
@@ -35,11 +32,7 @@ def description_of(place: Path) -> dict[str, Any]:
 
 
 def described(folder: Path) -> dict[str, DataFile]:
-    """The four IDX files of a folder, raw or packed, with sizes and SHA-256: the ``files`` of a data set's YAML.
-
-    Raises:
-        ResauditError: a file is missing or not an IDX file, or several differ that may be the same one.
-    """
+    """The four IDX files of a folder, raw or packed, with sizes and SHA-256: the ``files`` of a data set's YAML."""
     candidates: dict[str, list[Path]] = {}
     for path in children(folder):
         if match := _IDX.search(path.name):

@@ -55,11 +55,7 @@ class Fetch(Job):
         return {}
 
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:
-        """All training images, shape (samples, …), and labels (samples,), as unsigned bytes.
-
-        Raises:
-            ResauditError: a file is missing or was changed.
-        """
+        """All training images, shape (samples, …), and labels (samples,), as unsigned bytes."""
         from resaudit.data.sources import read_verified
 
         if not isinstance(self.dataset, IdxDataset):
@@ -70,11 +66,7 @@ class Fetch(Job):
         return pixels, labels
 
     def image_set(self) -> ImageSet:
-        """Training and test images with channels, and labels.
-
-        Raises:
-            ResauditError: a file is missing or was changed.
-        """
+        """Training and test images with channels, and labels."""
         from resaudit.data.stored import read_image_set
 
         return read_image_set(self.dataset, Path(self.raw))

@@ -21,9 +21,6 @@ def parse_idx(content: bytes, name: str) -> np.ndarray:
 
     Returns:
         A read-only array of dtype uint8 with the header's shape.
-
-    Raises:
-        ResauditError: the bytes are not an IDX file, or their number contradicts its header.
     """
     first, shape = parse_header(content, name)
     if len(content) != first + math.prod(shape):

@@ -45,11 +45,6 @@ def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
     Args:
         place: a folder or a tar archive of ``train/CLASS/NAME`` and ``test/CLASS/NAME``, or of one folder with these;
             ``val`` in place of ``test`` if there is no ``test``.
-
-    Raises:
-        ResauditError: an image cannot be read, has another mode than :data:`MODES`, transparency, 16-bit samples or
-            several frames, another size than the first, lies elsewhere below these folders or is of a format that is
-            not read, or a class lacks images.
     """
     with unpacked(place) as folder:
         files = _files(place, folder)

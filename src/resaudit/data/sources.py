@@ -49,9 +49,6 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
 
     Returns:
         One line for each source that was tried, in order.
-
-    Raises:
-        ResauditError: every source failed; the message lists the attempts and what to do by hand.
     """
     files = dict(dataset.files)
     for key, file in dataset.files.items():
@@ -78,11 +75,7 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
 
 
 def read_verified(folder: Path, file: StoredFile) -> bytes:
-    """A fetched file's bytes, after checking the digest.
-
-    Raises:
-        ResauditError: the file is missing or was changed.
-    """
+    """A fetched file's bytes, after checking the digest."""
     try:
         content = (folder / file.name).read_bytes()
         file.check(content)

@@ -13,11 +13,7 @@ from resaudit.data.sources import read_verified
 
 
 def read_image_set(dataset: Dataset, folder: Path) -> ImageSet:
-    """A fetched data set; images of IDX files without channels have one, and class folders are :func:`dealt`.
-
-    Raises:
-        ResauditError: a file is missing or was changed, or has labels that the data set's classes do not allow.
-    """
+    """A fetched data set; images of IDX files without channels have one, and class folders are :func:`dealt`."""
     if isinstance(dataset, CifarDataset):
         train = _cifar(dataset, folder, [key for key in dataset.files if key != "test"])
         test = _cifar(dataset, folder, ["test"])

@@ -69,11 +69,7 @@ class Whiten(Job):
 
 
 def summary(whitened: Whitened, moments: Moments) -> dict[str, Any]:
-    """Summary statistics of whitened data.
-
-    Raises:
-        ResauditError: their second moments are not the identity.
-    """
+    """Summary statistics of whitened data."""
     not_white = float(np.abs(moments.xx - np.eye(len(moments.xx))).max())
     if not not_white < LARGEST_WHITENING_ERROR:
         raise ConfigError(

@@ -48,9 +48,6 @@ def whiten(
         components: number of components to keep.
         centered: whether the mean image is subtracted.
         signs: the rule for the signs of the components, which their definition leaves open.
-
-    Raises:
-        ResauditError: the images have fewer directions of non-zero variance than components.
     """
     pixels = images.reshape(len(images), -1)
     # Sums of integers below 2^53 are exact in any order.

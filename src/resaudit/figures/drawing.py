@@ -106,11 +106,7 @@ def moved_in_words(devices: Sequence[Sequence[str]], jobs: int) -> str:
 
 
 def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
-    """What a figure's experiment reads, and the table of it, with the columns that the figure names.
-
-    Raises:
-        ResauditError: a result is missing, or the figure has no module or one that gives something else.
-    """
+    """What a figure's experiment reads, and the table of it, with the columns that the figure names."""
     figure = part.figure
     measured = figure.protocol.read(part.jobs, results)
     table: pd.DataFrame = _made_by(figure.name, "table", (measured,), pd.DataFrame)

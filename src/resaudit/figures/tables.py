@@ -82,9 +82,6 @@ def load(figure: str, papers_path: str | Path | None = None) -> pd.DataFrame:
     Args:
         figure: a name as commands take it, such as ``fig07`` or ``stable_scaling/map``.
         papers_path: a folder of papers outside the checkout.
-
-    Raises:
-        ResauditError: there is no such figure, it has neither been drawn nor a reference, or its file was changed.
     """
     if papers_path is not None:
         add_papers(Path(papers_path).expanduser())

@@ -90,11 +90,7 @@ class Checkpoint(Generic[State]):
         return state
 
     def write(self, state: State) -> None:
-        """Replace the checkpoint.
-
-        Raises:
-            ResauditError: the folder is not writable or the disk is full; the previous checkpoint stays.
-        """
+        """Replace the checkpoint."""
         content = io.BytesIO()
         seconds = round(self._before + time.monotonic() - self._start, 2)
         header = {"made by": self._made_by, "seconds": seconds, "parts": self.parts}

@@ -51,12 +51,7 @@ def closure(*modules: str) -> set[str]:
 
 
 def check_imports() -> None:
-    """Check that :func:`closure` sees all that papers import from their folders.
-
-    Raises:
-        ResauditError: a module does not parse or is not UTF-8, lies in a folder without ``__init__.py``, or lies beside
-            the package of a paper that imports it; an edit of it would recompute nothing.
-    """
+    """Check that :func:`closure` sees all that papers import from their folders."""
     for file in sorted(file for package in packages() for file in _modules(package)):
         try:
             file.read_text(encoding="utf-8")

@@ -69,11 +69,7 @@ def planned(job: Job) -> dict[str, Any]:
 
 
 def read_job(results: Path, key: str) -> tuple[Job, Execution]:
-    """Read the job ``kind/id`` and its execution settings.
-
-    Raises:
-        ResauditError: the plan has no such job, or its file was changed.
-    """
+    """Read the job ``kind/id`` and its execution settings."""
     path = plan_file(results, key)
     try:
         content = read_json(path)

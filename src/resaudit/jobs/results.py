@@ -26,9 +26,6 @@ def read_result(job: "Job", results: Path, name: str, arrays: type[Arrays], with
         name: name of the file.
         arrays: the dataclass that it holds.
         without: fields that come back empty and are not read.
-
-    Raises:
-        ResauditError: the file is missing, damaged, or of other settings.
     """
     folder = job.folder(results)
     settings, path, remedy = folder / "settings.json", folder / name, again(folder)

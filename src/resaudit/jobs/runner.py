@@ -22,11 +22,7 @@ from resaudit.runtime.progress import log
 
 
 def run_job(key: str, results: Path, code: str | None = None) -> None:
-    """Run the job ``kind/id`` of a results folder's plan.
-
-    Raises:
-        ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
-    """
+    """Run the job ``kind/id`` of a results folder's plan."""
     job, execution = read_job(results, key)
     code = code or code_of(job)
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")

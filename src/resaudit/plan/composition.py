@@ -54,9 +54,6 @@ def load(
         folder: folder of the configuration files, default :func:`config_folder`; or the files, if several calls share
             them.
         only: the figures to compose, as ``paper/figure``, without the claims; default all.
-
-    Raises:
-        ResauditError: an unknown key, a wrong type or an impossible value, in one line.
     """
     files = files_in(folder)
     places = files_of_figures(files.folder)
@@ -87,11 +84,7 @@ def load(
 
 
 def files_of_figures(folder: Path) -> dict[str, Path]:
-    """The file of every figure, by ``paper/figure``.
-
-    Raises:
-        ResauditError: one has a name that no rule and no module can have.
-    """
+    """The file of every figure, by ``paper/figure``."""
     files = [file for file in files_like(folder, "paper/*/[!_]*.yaml") if file.stem not in NOT_FIGURES]
     for file in files:
         if not all(map(_NAME.fullmatch, (file.parent.name, file.stem))):
@@ -113,11 +106,7 @@ def claims_as_written(file: Path) -> dict[str, Claim]:
 
 
 def datasets(folder: Path | Files, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
-    """Every configured data set by name, with the overrides of ``dataset`` where they fit it.
-
-    Raises:
-        ResauditError: one is a copy of another's file with its name or checksums left as they were.
-    """
+    """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
     given = [override for override in parsed(overrides) if override.key.startswith("dataset.")]
     files, datasets, digests = files_in(folder), dict[str, Dataset](), dict[str, str]()
     for file in files.like("dataset/*.yaml"):
@@ -261,11 +250,7 @@ def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
 
 
 def check_under_variants(config: Config, files: Files) -> None:
-    """Compose each chosen figure, as its file has it, under each of its variants, most of which run much later.
-
-    Raises:
-        ResauditError: a variant gives no figure; the variant is named.
-    """
+    """Compose each chosen figure, as its file has it, under each of its variants, most of which run much later."""
     run, places = Run(**{key: getattr(config, key) for key in Run.model_fields}), files_of_figures(files.folder)
     for name, figure in config.chosen_figures().items():
         for variant in figure.variants:

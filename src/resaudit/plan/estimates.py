@@ -51,11 +51,7 @@ class Estimates:
 
     @classmethod
     def of(cls, run: Run, execution: Execution | None = None) -> "Estimates":
-        """With the calibration in the folder of results, if there is one; ``execution`` default: the run's.
-
-        Raises:
-            ResauditError: it is damaged.
-        """
+        """With the calibration in the folder of results, if there is one; ``execution`` default: the run's."""
         file = Path(run.paths.results) / FILE
         found = read_record(file, Calibration, "measure again: resaudit calibrate") if file.is_file() else None
         return cls(execution or execution_of(run), found)

@@ -49,12 +49,7 @@ class Override:
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
-    """Parse overrides.
-
-    Raises:
-        ResauditError: one is not ``key=value``, or sets part of what can only be chosen as a whole; or Python leaves
-            out assertions, without which Hydra's parser takes one thing for another.
-    """
+    """Parse overrides."""
     if not __debug__:
         raise MachineError("Python was started with -O or PYTHONOPTIMIZE, which Hydra does not allow; unset it")
     return [_parse(_FOLDER.sub(_quoted, _FIGURES.sub(r"figures=[\1]", override))) for override in overrides]

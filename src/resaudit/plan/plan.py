@@ -73,11 +73,7 @@ def with_inputs(jobs: Iterable[Job]) -> dict[str, Job]:
 
 
 def plan_figure(figure: Figure, data: str) -> FigurePlan:
-    """The jobs of one figure.
-
-    Raises:
-        ResauditError: the experiment needs other data, or its ``jobs`` fails.
-    """
+    """The jobs of one figure."""
     try:
         job_data: Data = fetch_of(figure.dataset, data) if figure.dataset else None
         if isinstance(job_data, Fetch) and figure.whitening:

@@ -14,9 +14,6 @@ def training_set(name: str, folder: Path | str = "data") -> tuple[np.ndarray, np
 
     Returns:
         MNIST's have the shapes (60000, 28, 28) and (60000,).
-
-    Raises:
-        ResauditError: no source has the data set.
     """
     raw = fetch_of(datasets(config_folder())[name], str(folder))
     fetch(raw.dataset, Path(raw.raw))

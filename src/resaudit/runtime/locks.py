@@ -58,9 +58,6 @@ def hold_lock(folder: Path) -> None:
     """Hold a lock on a results folder until this process ends; without flock, warn and continue.
 
     Snakemake's own lock cannot replace it: the profile disables that (``nolock``) before the Snakefile is read.
-
-    Raises:
-        ResauditError: another process holds the lock, or the folder cannot be written to.
     """
     path = folder / LOCK
     try:

@@ -46,11 +46,7 @@ class FinishedRun:
 
 
 def audit_of(place: Path) -> Audit:
-    """The audit of a file audit.json, of a folder that has it (a clone or its figures), or of the archive of a run.
-
-    Raises:
-        ResauditError: there is none, or it cannot be read.
-    """
+    """The audit of a file audit.json, of a folder that has it (a clone or its figures), or of the archive of a run."""
     if place.suffix == ".zip" and not place.is_dir():
         with unpacked(place) as packed:
             return _audit_in(packed)
@@ -65,11 +61,7 @@ def _audit_in(packed: Packed) -> Audit:
 
 
 def read_run(place: Path) -> FinishedRun:
-    """Read a run from an archive of ``resaudit crate``, or from a clone or its folder of figures.
-
-    Raises:
-        ResauditError: it has no audit, or a table is missing or is not the one that was audited; the place is named.
-    """
+    """Read a run from an archive of ``resaudit crate``, or from a clone or its folder of figures."""
     if place.suffix == ".zip" and not place.is_dir():
         with TemporaryDirectory() as folder, unpacked(place) as packed:
             audit = _audit_in(packed)

@@ -46,11 +46,7 @@ def judge_twice(
 
 
 def audited_table(figure_plan: FigurePlan, results: Path) -> pd.DataFrame:
-    """A figure's table as the drawing writes it and the audit reads it.
-
-    Raises:
-        ResauditError: a result is missing, or the table is not what the plan draws.
-    """
+    """A figure's table as the drawing writes it and the audit reads it."""
     with TemporaryDirectory() as folder:
         csv = Path(folder) / "figure.csv"
         write_csv(csv, table_of(figure_plan, results)[1])

@@ -75,10 +75,6 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
         plan: a plan of the protocol that they ran; seeds and numbers of runs may be others.
         overrides: the overrides of the plan.
         into: a folder that does not exist yet.
-
-    Raises:
-        ResauditError: a run is damaged or of another protocol, two of one seed do not agree, or the folder exists or
-            cannot be written.
     """
     if lexists(into):
         raise ConfigError(f"{into} exists; remove it, or give another --into")
@@ -104,11 +100,7 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
 
 @contextmanager
 def _made_whole(into: Path) -> Iterator[Path]:
-    """A folder that is to be written, renamed to ``into`` on success and removed on failure.
-
-    Raises:
-        ResauditError: there cannot be such a folder.
-    """
+    """A folder that is to be written, renamed to ``into`` on success and removed on failure."""
     try:
         into.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=into.parent, prefix=".merging-") as folder:
@@ -166,9 +158,6 @@ def merge_figure(config: Config, figure: Figure, runs: Sequence[FinishedRun]) ->
 
     Of one seed, a run that several have counts once; runs of other seeds are numbered on. Where that cannot be done,
     the table of the least seed stays.
-
-    Raises:
-        ResauditError: two runs of one seed have other numbers or verdicts, or the pool has with either of them.
     """
     # Runs of other seeds may be given in any order.
     ordered = sorted(runs, key=lambda run: _order(run.tables[figure.name]))
@@ -226,11 +215,7 @@ def _order(drawn: Drawn) -> tuple[int, int, float]:
 
 
 def _check_agreement(config: Config, figure: Figure, runs: Sequence[FinishedRun]) -> None:
-    """Check that the tables of one seed have the same numbers and, at equal numbers of runs, each alone the verdicts.
-
-    Raises:
-        ResauditError: two do not; of three or more, the one that contradicts most is named.
-    """
+    """Check that tables of one seed have the same numbers and, at equal numbers of runs, each alone the verdicts."""
     contradicted: list[dict[int, ResauditError]] = [{} for _ in runs]
     for i, j in combinations(range(len(runs)), 2):
         with table_faults(_places([runs[i], runs[j]]), figure.name):

@@ -57,21 +57,13 @@ def beside(folder: Path) -> Path:
 
 
 def imports(results: Path) -> list[Import]:
-    """The complete imports of a results folder, in the order of their archives' digests.
-
-    Raises:
-        ResauditError: a record cannot be read.
-    """
+    """The complete imports of a results folder, in the order of their archives' digests."""
     paths = sorted((results / "imports").glob("[!.]*.json"))
     return [read_record(path, Import, "import the run again") for path in paths]
 
 
 def check_imported(plan: Plan, results: Path) -> None:
-    """Check before any job that imported results are of today's code, or were accepted for it.
-
-    Raises:
-        ResauditError: some are not; Snakemake would replace them.
-    """
+    """Check before any job that imported results are of today's code, or were accepted for it."""
     stale = [key for key, job in plan.jobs.items() if job.files and _is_imported(job, results) is False]
     if stale:
         raise ResultsError(
@@ -100,9 +92,6 @@ def forget_import(run: str, layout: Layout) -> tuple[str, list[str]]:
 
     Returns:
         The archive's SHA-256 and the jobs whose results were removed.
-
-    Raises:
-        ResauditError: there is no such import, or several.
     """
     results = layout.results
     hold_lock(results)

@@ -33,12 +33,7 @@ GPU_FAULTS = "CUDA error", "CUDA driver error", "cuDNN error", "unable to find a
 
 
 def train(job: "TrainImages", work: Work) -> Records:
-    """Train all runs; resume each from its checkpoint, which may be of another machine, if there is one.
-
-    Raises:
-        ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the memory of the GPU,
-            or without one that which the job may use, is too small.
-    """
+    """Train all runs; resume each from its checkpoint, which may be of another machine, if there is one."""
     images = job.images()
     count, tests = len(images.train_images), len(images.test_images)
     if work.device == "cpu":
@@ -173,9 +168,6 @@ def deterministic(device: str) -> Iterator[None]:
 
     New memory is not filled, which would change no bits. On ``cpu`` the kernels of a training always give the same
     bits, and the setting would load torch's compiler: 150 MB.
-
-    Raises:
-        ResauditError: the GPU's memory is too small, or the GPU failed.
     """
     if device == "cpu":
         yield

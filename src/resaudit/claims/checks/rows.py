@@ -29,9 +29,6 @@ def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.
         table: a figure's table.
         columns: columns of numbers, or of :data:`TEXTS`.
         by: the columns that rows are grouped or chosen by; their values may be text, except of :data:`KEYS`.
-
-    Raises:
-        ResauditError: a column or a value is missing, or text where a number is needed.
     """
     import pandas as pd
     from pandas.api.types import is_numeric_dtype

@@ -17,9 +17,6 @@ def write_paper(name: str, folder: Path) -> list[Path]:
 
     Returns:
         The files.
-
-    Raises:
-        ResauditError: one of the folders exists or cannot be written, or a paper cannot have this name.
     """
     folders = {"yaml": folder / "config" / "paper" / name, "py": folder / name}
     for target in folders.values():

@@ -19,12 +19,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
-    """Write the run behind ``figures/audit.json`` as a Workflow Run RO-Crate.
-
-    Raises:
-        ResauditError: the extra ``crate`` is not installed, the destination is invalid, there is no audit, a file is
-            missing, damaged or of another run, or ``by`` is no name.
-    """
+    """Write the run behind ``figures/audit.json`` as a Workflow Run RO-Crate."""
     if find_spec("rocrate") is None:
         raise MachineError(
             f"{'resaudit crate'} needs an extra; install it: python -m pip install -c constraints.txt -e '.[{'crate'}]'"

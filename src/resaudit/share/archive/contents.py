@@ -55,11 +55,7 @@ def figures_of(audit: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def gather(plan: Plan, checkout: Path) -> Contents:
-    """Read the audit, its figures and records, and the workflow of a checkout.
-
-    Raises:
-        ResauditError: the audit or one of its files is missing, or they are of different runs.
-    """
+    """Read the audit, its figures and records, and the workflow of a checkout."""
     layout = Layout(plan.config.paths)
     path = layout.figures / "audit.json"
     if not path.is_file():

@@ -136,9 +136,6 @@ def _root(audit: dict[str, Any]) -> dict[str, Any]:
 def named(by: str) -> dict[str, str]:
     """A person by ``Name`` or ``Name <ORCID>``, as properties of an entity.
 
-    Raises:
-        ResauditError: the text is neither.
-
     >>> named("Ada Lovelace <0000-0002-1825-0097>")
     {'@id': 'https://orcid.org/0000-0002-1825-0097', 'name': 'Ada Lovelace'}
     """

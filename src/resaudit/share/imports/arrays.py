@@ -22,9 +22,6 @@ def check_arrays(path: Path, job: Job, where: str = "") -> None:
         path: the file.
         job: its job.
         where: what the file is called in errors; default: its path.
-
-    Raises:
-        ResauditError: an array is not plain, missing, one too many, or one that the job cannot give.
     """
     try:
         arrays = _plain_arrays(path)
@@ -58,11 +55,7 @@ def _plain_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray], where: str = "") -> None:
-    """Check that arrays have the names, types and shapes that their job states (:mod:`resaudit.jobs.fields`).
-
-    Raises:
-        ResauditError: an array is missing, is one too many, or has another type or shape.
-    """
+    """Check that arrays have the names, types and shapes that their job states (:mod:`resaudit.jobs.fields`)."""
     stated = job.arrays_of(path.name)
     if stated.keys() != arrays.keys():
         raise ArchiveError(

@@ -15,11 +15,7 @@ from resaudit.share.judging import audited_table
 
 
 def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Path) -> None:
-    """Read every staged result; make, judge and plot each table that rests on one and whose other results are here.
-
-    Raises:
-        ResauditError: a result or a table is not what later commands take.
-    """
+    """Read every staged result; make, judge and plot each table that rests on one and whose other results are here."""
     for key in staged:
         with _faults_of(key, staging):
             plan.jobs[key].read(staging)

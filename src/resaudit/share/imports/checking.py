@@ -28,12 +28,7 @@ LONGEST_SHOWN = 500
 
 
 def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobProvenance]:
-    """Check every job of an archive; its provenance, by ``kind/id``.
-
-    Raises:
-        ResauditError: a job is not planned here, or differs from its plan, its code, its inputs or its digests; or a
-            table is not the one that the archive's audit judged.
-    """
+    """Check every job of an archive; its provenance, by ``kind/id``."""
     if not packed.jobs:
         raise ArchiveError(f"{packed.path} has no results; allowed: an archive of resaudit crate")
     judged = _judged(packed)
@@ -114,9 +109,6 @@ def check_machine(job: Job, provenance: JobProvenance, where: str) -> None:
     """Check that a machine and a kernel can have made a job's result: they decide how strictly it is compared.
 
     Of a kind of job from outside the repository only bytes ever count, so nothing is asked.
-
-    Raises:
-        ResauditError: they cannot.
     """
     if job.tolerances() is None:
         return

@@ -57,9 +57,6 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         overrides: the same overrides.
         other_code: whether to accept results of other code.
         say: called with each line for the user.
-
-    Raises:
-        ResauditError: the archive does not fit this checkout, or ``results/`` cannot be written.
     """
     check_installed_from(config_folder().parent)
     _check_lines(archive.name, "the name of the archive")
@@ -213,11 +210,7 @@ def _check_lines(content: Any, where: str) -> None:
 
 
 def differences(theirs: dict[str, Any], ours: Path) -> Iterator[str]:
-    """The verdicts and tables that differ between two audits, a line each.
-
-    Raises:
-        ResauditError: our audit is damaged.
-    """
+    """The verdicts and tables that differ between two audits, a line each."""
     try:
         check_audit(theirs)
     except ResauditError as error:

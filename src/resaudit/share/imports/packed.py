@@ -94,12 +94,7 @@ class _Agent(Model):
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Packed]:
-    """Open an archive, after checks of its entries' names, number and sizes, and of every digest in its metadata.
-
-    Raises:
-        ResauditError: the zip is damaged or too large; an entry has no place in a run or is there twice; or the files
-            are not those of the metadata.
-    """
+    """Open an archive, after checks of its entries' names, number and sizes, and of every digest in its metadata."""
     with _errors_of(path):
         with path.open("rb") as file:
             begins = file.read(4) == b"PK\3\4"

@@ -70,9 +70,6 @@ def sampling_frame(
         seconds: time for the check; None: as long as it takes.
         cores: number of cores of this machine.
         claim: the only claim to check, by its id or an unmistakable part of it; None: all.
-
-    Raises:
-        ResauditError: there is no such claim, or nothing that it rests on is imported.
     """
     names = [f"{paper}/{claim_id}" for paper in plan.config.claims for claim_id in plan.config.claims_of(paper)]
     chosen = names if claim is None else [one_named("claim", claim, names)]

@@ -114,11 +114,7 @@ class _Processes:
                 link.symlink_to(needed.folder(source).resolve())
 
     def run(self, job: Job, threads: int) -> None:
-        """Run a prepared job to its end.
-
-        Raises:
-            ResauditError: it failed; the message has the last line of its log.
-        """
+        """Run a prepared job to its end."""
         folder = folder_of(self._results, job)
         options = ["--results", str(folder), "--threads", str(threads), "--code", code_of(job)]
         command = [sys.executable, "-m", "resaudit", *as_words(), "run", job.key, *options]

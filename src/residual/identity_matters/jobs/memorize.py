@@ -67,11 +67,7 @@ class Memorize(Job):
         return Cost(seconds, MEGABYTES + BYTES_OF_POINTS * largest / 1e6, threads)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Build and run.
-
-        Raises:
-            ResauditError: raw files are missing or damaged, have too few images or pixels for a case, or a black image.
-        """
+        """Build and run."""
         from resaudit.runtime.progress import with_progress
         from residual.identity_matters.relu.memorize import LabelledImages, memorize
 

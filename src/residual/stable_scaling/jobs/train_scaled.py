@@ -92,11 +92,7 @@ class TrainScaled(Job):
         return max(1, BYTES_AT_ONCE // self._bytes_of_rate)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Train; resume from a checkpoint if there is one.
-
-        Raises:
-            ResauditError: raw files are missing or damaged, or fewer than ``samples``; or one of these images is black.
-        """
+        """Train; resume from a checkpoint if there is one."""
         from resaudit.jobs.checkpoints import delayed_signals
 
         rates, size = self.rates(work.results), self._rates_at_once

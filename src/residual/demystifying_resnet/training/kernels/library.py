@@ -68,9 +68,6 @@ def kernel_of(network: Network, kernel: str, device: str = "cpu") -> tuple[str, 
         network: shape and activations.
         kernel: ``fused``, ``torch``, or ``auto``, which is fused if available.
         device: ``cpu`` or ``cuda``.
-
-    Raises:
-        ResauditError: ``fused`` is asked for and not available.
     """
     if device != "cpu":
         reason: str | None = "the fused kernel computes on a CPU alone"
