@@ -29,17 +29,11 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Place:
-    """Where a paper is.
+    """Where a paper is."""
 
-    Attributes:
-        folder: holds ``config/paper/NAME``.
-        source: folder of its package.
-        package: name under which that is imported.
-    """
-
-    folder: Path
-    source: Path
-    package: str
+    folder: Path  # holds ``config/paper/NAME``
+    source: Path  # folder of its package
+    package: str  # name under which that is imported
 
     @property
     def root(self) -> Path:

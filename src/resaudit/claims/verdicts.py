@@ -83,29 +83,17 @@ class Judged:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of one check of a claim.
+    """The result of one check of a claim."""
 
-    Attributes:
-        name: the check's name within the claim.
-        check: the check with its parameters.
-        verdict: the verdict of this check alone.
-        measured: meaning, unit and what was excluded.
-        level: the confidence level that all intervals of the claim share.
-        points: the places with their intervals.
-        limit: what theory says of the effect at this size.
-        lacking: whether a place is missing, so that the check cannot be supported.
-        own_level: the confidence level of each comparison's own interval.
-    """
-
-    name: str
-    check: Check
-    verdict: Verdict
-    measured: Measured
-    level: float
-    points: list[Judged] = field(default_factory=list)
-    limit: Limit | None = None
-    lacking: bool = False
-    own_level: float = 1 - ERROR_RATE
+    name: str  # the check's name within the claim
+    check: Check  # the check with its parameters
+    verdict: Verdict  # the verdict of this check alone
+    measured: Measured  # meaning, unit and what was excluded
+    level: float  # the confidence level that all intervals of the claim share
+    points: list[Judged] = field(default_factory=list)  # the places with their intervals
+    limit: Limit | None = None  # what theory says of the effect at this size
+    lacking: bool = False  # whether a place is missing, so that the check cannot be supported
+    own_level: float = 1 - ERROR_RATE  # the confidence level of each comparison's own interval
 
     @property
     def worst(self) -> Judged | None:

@@ -15,17 +15,12 @@ from resaudit.runtime.progress import log
 
 @dataclass(frozen=True)
 class Fetch(Job):
-    """The stored files of a data set, identified by their digests, not by their source.
-
-    Attributes:
-        dataset: the data set's files and sources.
-        raw: folder for the files.
-    """
+    """The stored files of a data set, identified by their digests, not by their source."""
 
     kind = "fetch"
 
-    dataset: Dataset
-    raw: str
+    dataset: Dataset  # the data set's files and sources
+    raw: str  # folder for the files
 
     @property
     def stem(self) -> str:

@@ -39,15 +39,10 @@ class Calibration(Model):
 
 @dataclass(frozen=True)
 class Estimates:
-    """The costs of a run's jobs.
+    """The costs of a run's jobs."""
 
-    Attributes:
-        execution: how they run.
-        calibration: of this machine; None: the built-in estimates are not corrected.
-    """
-
-    execution: Execution
-    calibration: Calibration | None = None
+    execution: Execution  # how they run
+    calibration: Calibration | None = None  # of this machine; None: the built-in estimates are not corrected
 
     @classmethod
     def of(cls, run: Run, execution: Execution | None = None) -> "Estimates":

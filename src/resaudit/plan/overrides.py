@@ -28,19 +28,12 @@ _FOLDER = re.compile(r"""^(paths\.\w+=|(?:[\w.]+\.)?dataset\.folder=)(?!['"\[{]|
 
 @dataclass(frozen=True)
 class Override:
-    """One override, as parsed.
+    """One override, as parsed."""
 
-    Attributes:
-        key: dotted.
-        value: its value, parsed.
-        text: its text; empty for a setting of a figure's scale.
-        own: it applies to one figure rather than to all.
-    """
-
-    key: str
-    value: Any
-    text: str = ""
-    own: bool = False
+    key: str  # dotted
+    value: Any  # its value, parsed
+    text: str = ""  # its text; empty for a setting of a figure's scale
+    own: bool = False  # it applies to one figure rather than to all
 
     @property
     def chooses(self) -> bool:

@@ -21,15 +21,10 @@ from resaudit.runtime.devices import settled
 
 @dataclass(frozen=True)
 class FigurePlan:
-    """One figure and its jobs.
+    """One figure and its jobs."""
 
-    Attributes:
-        figure: its configuration.
-        jobs: the jobs whose results its table is made from, by coordinates.
-    """
-
-    figure: Figure
-    jobs: Mapping[Coordinates, Job]
+    figure: Figure  # its configuration
+    jobs: Mapping[Coordinates, Job]  # the jobs whose results its table is made from, by coordinates
 
     def reads(self, results: Path) -> list[Path]:
         """The files that its table is made from."""

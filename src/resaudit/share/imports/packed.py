@@ -45,23 +45,14 @@ _ORCID = re.compile(r"https://orcid\.org/([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-
 
 @dataclass(frozen=True)
 class Packed:
-    """An archive whose files are those that its metadata lists.
+    """An archive whose files are those that its metadata lists."""
 
-    Attributes:
-        path: the archive.
-        digests: SHA-256 of every file, by name.
-        sizes: bytes of every file, by name.
-        agents: who ran each job, by ``kind/id``; None if the archive does not say.
-        jobs: names of the result files of every job, by ``kind/id``.
-        audit: its ``audit.json``.
-    """
-
-    path: Path
-    digests: dict[str, str]
-    sizes: dict[str, int]
-    agents: dict[str, str | None]
-    jobs: dict[str, set[str]]
-    audit: dict[str, Any]
+    path: Path  # the archive
+    digests: dict[str, str]  # SHA-256 of every file, by name
+    sizes: dict[str, int]  # bytes of every file, by name
+    agents: dict[str, str | None]  # who ran each job, by ``kind/id``; None if the archive does not say
+    jobs: dict[str, set[str]]  # names of the result files of every job, by ``kind/id``
+    audit: dict[str, Any]  # its ``audit.json``
     _zip: zipfile.ZipFile
 
     def parsed(self, name: str) -> Any:

@@ -22,21 +22,13 @@ SECONDS_ALWAYS = 2.0
 
 @dataclass(frozen=True)
 class Imported:
-    """One imported result.
+    """One imported result."""
 
-    Attributes:
-        job: the job whose result it is.
-        origin: where it comes from.
-        execution: how to recompute it here: on a GPU if it was made on one, by the kernel that computed it.
-        cost: the cost predicted for this execution.
-        weight: its share of what all verdicts of the frame rest on.
-    """
-
-    job: Job
-    origin: Origin
-    execution: Execution
-    cost: Cost
-    weight: float
+    job: Job  # the job whose result it is
+    origin: Origin  # where it comes from
+    execution: Execution  # how to recompute it here: on a GPU if it was made on one, by the kernel that computed it
+    cost: Cost  # the cost predicted for this execution
+    weight: float  # its share of what all verdicts of the frame rest on
 
 
 @dataclass(frozen=True)

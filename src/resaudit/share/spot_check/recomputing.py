@@ -25,17 +25,11 @@ from resaudit.share.spot_check.frame import Imported
 
 @dataclass(frozen=True)
 class Recomputation:
-    """A job that was recomputed.
+    """A job that was recomputed."""
 
-    Attributes:
-        one: the imported result.
-        seconds: the time that it took, with starting.
-        error: why it failed, else None.
-    """
-
-    one: Imported
-    seconds: float
-    error: str | None
+    one: Imported  # the imported result
+    seconds: float  # the time that it took, with starting
+    error: str | None  # why it failed, else None
 
 
 def recompute(
