@@ -20,9 +20,9 @@ from resaudit.base.files import sha256_of, write_json, written_whole
 from resaudit.data.moments import Moments
 from resaudit.data.whiten import summary
 from resaudit.data.whitening import Whitened
-from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.checkpoints import Checkpoint, made_by
 from resaudit.jobs.job import Execution, Work
+from resaudit.jobs.results import save_arrays
 from resaudit.jobs.runner import device_of
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config

@@ -27,8 +27,8 @@ from resaudit.base.errors import DataError, Interrupted, MachineError
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.data.images import ImageSet
-from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Execution, Work
+from resaudit.jobs.results import save_arrays
 from residual.identity_matters import plain as identity_matters
 from residual.images.counter_hash import WEIGHTS, key_of
 from residual.images.engine import deterministic, load, records_of

@@ -8,13 +8,12 @@ from typing import Any
 
 from resaudit.base.files import sha256_of, write_json
 from resaudit.figures.drawing import DrawnAt, about, figure_module, read_csv
-from resaudit.figures.formats import FORMATS
 from resaudit.figures.style import apply_style
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import write_job
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.composition import load
-from resaudit.plan.layout import Layout
+from resaudit.plan.layout import FORMATS, Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_sha256
 from tests.conftest import CHECKOUT

@@ -17,10 +17,9 @@ import pytest
 
 from resaudit.base.errors import ArchiveError, ConfigError, ResauditError, ResultsError, TableError
 from resaudit.base.files import read_json, sha256_of, write_json
-from resaudit.figures.formats import FORMATS
 from resaudit.jobs.origin import Origin
 from resaudit.plan.composition import config_folder, datasets
-from resaudit.plan.layout import Layout
+from resaudit.plan.layout import FORMATS, Layout
 from resaudit.plan.plan import Plan
 from resaudit.share.archive.archive import write_crate
 from resaudit.share.archive.contents import gather

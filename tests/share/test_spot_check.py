@@ -22,10 +22,10 @@ from resaudit.audit.spot_check_words import spot_checks
 from resaudit.audit.spot_checks import TEST_RESULT, Recomputed, SpotCheck, as_statement, statements, write_statement
 from resaudit.base.errors import ConfigError, Interrupted
 from resaudit.base.files import read_json, sha256_of, write_json
-from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.origin import Origin, imported_among
 from resaudit.jobs.plan_files import code_of, write_job
+from resaudit.jobs.results import save_arrays
 from resaudit.plan.claim import Needs
 from resaudit.plan.composition import load
 from resaudit.plan.estimates import Calibration

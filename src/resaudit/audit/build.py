@@ -35,13 +35,12 @@ from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
 from resaudit.claims.verdicts import Judgement
 from resaudit.claims.words import leaning, why
 from resaudit.figures.beside_papers import printed_values
-from resaudit.figures.formats import FORMATS
 from resaudit.figures.tables import Drawn, drawn, refuse_undrawn
 from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement
 from resaudit.plan.composition import claims_as_written, claims_file, files_in
-from resaudit.plan.layout import Layout
+from resaudit.plan.layout import FORMATS, Layout
 from resaudit.plan.left_out import time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs

@@ -9,8 +9,7 @@ from typing import Any
 
 from resaudit.audit.models import Audit
 from resaudit.base.errors import ResultsError, TableError
-from resaudit.base.json_schema import Untitled
-from resaudit.base.models import validated
+from resaudit.base.models import Untitled, validated
 
 
 def audit_schema() -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
 from resaudit.base.errors import ConfigError, in_one_line, reading, suggestion
@@ -203,3 +204,11 @@ class Part(Model):
     """A section of audit.json; the docstrings of its fields become descriptions in the JSON Schema."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Untitled(GenerateJsonSchema):
+    """JSON Schemas without a title for each field, which would only repeat its name."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Never."""
+        return False

@@ -14,10 +14,9 @@ from resaudit.base.text import duration as in_units
 from resaudit.base.text import folded, in_minutes, number
 from resaudit.figures.draw import draw_job
 from resaudit.figures.references import references
-from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
-from resaudit.plan.estimates import Estimates
+from resaudit.plan.estimates import Estimates, duration
 from resaudit.plan.figure import Figure
 from resaudit.plan.layout import Layout
 from resaudit.plan.left_out import left_out_in_words

@@ -26,11 +26,10 @@ from resaudit.claims.job import robustness_job
 from resaudit.claims.records import UNJUDGED
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import draw_job
-from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
 from resaudit.plan.composition import check_under_variants, datasets, load
-from resaudit.plan.estimates import Estimates
+from resaudit.plan.estimates import Estimates, duration
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.overrides import in_hydra

@@ -17,7 +17,6 @@ from pandas.api.types import is_numeric_dtype
 from resaudit.base.errors import PaperError, TableError, listed
 from resaudit.base.files import read_json, sha256_of, write_json, written_whole
 from resaudit.base.papers import module_of
-from resaudit.figures.formats import FORMATS
 from resaudit.figures.latex import tables_in
 from resaudit.figures.rates import BestRate
 from resaudit.figures.style import SMALLEST_POINTS, apply_style
@@ -25,6 +24,7 @@ from resaudit.jobs.origin import imported_among
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import codes, cpu_platforms, moved
 from resaudit.plan.figure import Figure
+from resaudit.plan.layout import FORMATS
 from resaudit.plan.plan import FigurePlan, with_inputs
 from resaudit.plan.words import settings_in_words, settings_of
 

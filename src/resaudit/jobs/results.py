@@ -1,14 +1,16 @@
-"""Reading results back: each must have the expected settings and the recorded SHA-256."""
+"""Result files: written whole, and read back only with the expected settings and the recorded SHA-256."""
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from resaudit.base.errors import ResultsError, reading
-from resaudit.base.files import again, read_json, sha256_of
+from resaudit.base.files import again, read_json, sha256_of, written_whole
 from resaudit.base.models import read_record
-from resaudit.jobs.arrays import load_arrays
 from resaudit.jobs.job_provenance import JobProvenance
 
 if TYPE_CHECKING:
@@ -70,3 +72,16 @@ def codes(jobs: Iterable["Job"], results: Path) -> dict[str, dict[str, int]]:
 def read_provenance(folder: Path) -> JobProvenance:
     """The provenance beside a job's results."""
     return read_record(folder / "provenance.json", JobProvenance, again(folder))
+
+
+def save_arrays(path: Path, arrays: Any) -> None:
+    """Write a dataclass whose fields are arrays or numbers as an uncompressed ``.npz``, atomically."""
+    with written_whole(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **{f.name: getattr(arrays, f.name) for f in fields(arrays)})
+
+
+def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:
+    """Read what :func:`save_arrays` wrote; fields named in ``without`` come back empty and are not read."""
+    with reading(path, again(path.parent)), np.load(path, allow_pickle=False) as file:
+        names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+        return kind(**{name: np.empty(0) if name in without else np.asarray(file[name]) for name in names})

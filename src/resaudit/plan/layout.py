@@ -6,6 +6,10 @@ from pathlib import Path
 from resaudit.base.errors import MachineError, ResauditError
 from resaudit.plan.models import Paths
 
+FORMATS = ("pdf", "svg", "png")
+SUFFIXES = ("csv", *FORMATS, "json")
+"""Of all files of a figure: table, drawings, and what they are of."""
+
 
 class Layout:
     """The paths of a run's files, used by the code and by the rules."""

@@ -18,8 +18,8 @@ from resaudit.audit.build import drawn_figures, judgements_of, not_drawn
 from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.figures.drawing import figure_module, plot_of
-from resaudit.jobs.duration import duration
 from resaudit.plan.composition import load
+from resaudit.plan.estimates import duration
 from resaudit.plan.left_out import left_out_in_words, time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, execution_of, make_plan, plan_figure

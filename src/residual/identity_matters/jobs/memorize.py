@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from resaudit.base.errors import ConfigError, DataError
-from resaudit.data.black import refuse_black
 from resaudit.data.fetch import Fetch
+from resaudit.data.images import refuse_black
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.identity_matters.relu.measured import IMAGES, NUMBERS, ORTHOGONAL, ROWS, SINGLE, Case, Expressed
 

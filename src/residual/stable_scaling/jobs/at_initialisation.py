@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from resaudit.data.black import refuse_black
 from resaudit.data.fetch import Fetch
+from resaudit.data.images import refuse_black
 from resaudit.jobs.job import Job, Work
 from residual.stable_scaling.network.setting import Network, Samples, layers_kept
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from resaudit.base.errors import DataError
-from resaudit.data.black import refuse_black
 from resaudit.data.fetch import Fetch
+from resaudit.data.images import refuse_black
 from resaudit.figures.rates import rates_to_confirm
 from resaudit.jobs.fields import joined
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
