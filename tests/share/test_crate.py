@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from resaudit.base.errors import ArchiveError, ConfigError, ResauditError, ResultsError, TableError
+from resaudit.base.errors import ConfigError, ResauditError, ResultsError, TableError
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.origin import Origin
 from resaudit.plan.composition import config_folder, datasets
@@ -376,7 +376,7 @@ def half_an_audit(plan: Plan) -> None:
         (change_a_drawing, TableError, "fig07.svg"),
         (half_an_audit, None, "audit.json"),
         (lambda plan: change_audit(plan, version=3), None, "version"),
-        (lambda plan: change_audit(plan, scale="paper"), ArchiveError, "the scale"),
+        (lambda plan: change_audit(plan, scale="paper"), ConfigError, "the scale"),
     ],
 )
 def test_a_run_that_is_not_whole_is_not_packed(
@@ -408,5 +408,5 @@ def test_a_run_that_is_not_whole_is_not_packed(
 )
 def test_a_run_of_other_settings_is_not_packed(setting: str, what: str, tmp_path: Path) -> None:
     """Of another paper of the same name, whose run was here before, it is one too."""
-    with refused(ArchiveError, what):
+    with refused(ConfigError, what):
         write_crate(plan_in(tmp_path, setting), tmp_path / "out.zip")

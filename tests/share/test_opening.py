@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from resaudit.base.errors import ArchiveError, DataError, ResauditError
+from resaudit.base.errors import ArchiveError, ResauditError
 from resaudit.jobs.simulation import Simulation
 from resaudit.share.imports import packed
 from resaudit.share.imports.arrays import check_arrays
@@ -82,7 +82,7 @@ def test_an_archive_that_lost_its_end_is_said_to_have(kept: float, tmp_path: Pat
     path = zipped(tmp_path / "bad.zip", RESULT)
     content = path.read_bytes()
     path.write_bytes(content[: int(kept * len(content))])
-    with refused(DataError, "has lost its end, as by a"):
+    with refused(ArchiveError, "has lost its end, as by a"):
         open_it(path)
 
 

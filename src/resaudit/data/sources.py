@@ -200,7 +200,7 @@ def _downloading(root: Path) -> Iterator[None]:
     except (*DAMAGED, RuntimeError, http.client.HTTPException) as error:
         page = "; the answer is a web page, not the file" if any(map(is_web_page, root.rglob("*"))) else ""
         reason = (in_one_line(str(error)).strip() or type(error).__name__) + page
-        raise DataError(f"{'download'} failed ({reason}{_proxies()})") from error
+        raise DataError(f"download failed ({reason}{_proxies()})") from error
     finally:
         socket.setdefaulttimeout(before)
 

@@ -71,4 +71,4 @@ def hold_lock(folder: Path) -> None:
     except NotImplementedError as error:
         print(f"resaudit: warning: {error}: start one run at a time there, a second is not noticed", file=sys.stderr)
     except OSError as error:
-        raise MachineError(f"cannot write into {folder}: {error.strerror}; choose another paths.{'results'}") from error
+        raise MachineError(f"cannot write into {folder}: {error.strerror}; choose another paths.results") from error

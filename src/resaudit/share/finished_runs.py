@@ -103,8 +103,8 @@ def _tables(place: Path, folder: Path, audit: Audit) -> dict[str, Drawn]:
         if sha256_of(csv) != figure.sha256:
             path = place / f"{figure.id}.csv"
             raise TableError(
-                f"{path} is not the table that was drawn: its SHA-256 is not that in the .json; "
-                f"{'get the run again, or leave it out'}"
+                f"{path} is not the table that was drawn: its SHA-256 is not that in the .json; get the run again, or "
+                "leave it out"
             )
         with table_faults(place, figure.id):
             drawn = unchanged(csv, figure.id)

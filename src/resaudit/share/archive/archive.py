@@ -22,7 +22,7 @@ def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
     """Write the run behind ``figures/audit.json`` as a Workflow Run RO-Crate."""
     if find_spec("rocrate") is None:
         raise MachineError(
-            f"{'resaudit crate'} needs an extra; install it: python -m pip install -c constraints.txt -e '.[{'crate'}]'"
+            "resaudit crate needs an extra; install it: python -m pip install -c constraints.txt -e '.[crate]'"
         )
     if destination.suffix != ".zip" or destination.is_dir() or not destination.parent.is_dir():
         raise ConfigError(f"{destination} is not allowed; give a .zip in a folder that exists")

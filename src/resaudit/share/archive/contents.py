@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.schema import read_audit
-from resaudit.base.errors import ArchiveError, ConfigError, ResultsError, TableError
+from resaudit.base.errors import ConfigError, ResultsError, TableError
 from resaudit.base.files import again, sha256_of
 from resaudit.base.papers import outside_papers
 from resaudit.jobs.code import closure
@@ -138,7 +138,7 @@ def _check_settings(config: Config, audit: dict[str, Any]) -> None:
     ]
     for what, audited, configured in pairs:
         if audited != configured:
-            raise ArchiveError(
+            raise ConfigError(
                 f"{what} is {audited} in the audit, but {configured} here; give the overrides that the run had"
             )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.schema import check_audit
-from resaudit.base.errors import ArchiveError, ResauditError, TableError
+from resaudit.base.errors import ArchiveError, ResauditError
 from resaudit.base.models import one_line, shown, validated
 from resaudit.base.papers import KEY
 from resaudit.data.fetch import Fetch
@@ -66,7 +66,7 @@ def _check_planned(packed: Packed, plan: Plan, judged: Mapping[str, str]) -> Non
 def _check_tables(packed: Packed, judged: Mapping[str, str]) -> None:
     for figure, digest in judged.items():
         if packed.digests.get(f"figures/{figure}.csv") != digest:
-            raise TableError(f"{packed.path}: {one_line(figure)}.csv is not the table that was judged")
+            raise ArchiveError(f"{packed.path}: {one_line(figure)}.csv is not the table that was judged")
 
 
 def _check_code(packed: Packed, plan: Plan, provenances: Mapping[str, JobProvenance]) -> None:

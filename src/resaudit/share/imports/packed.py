@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from resaudit.base.errors import ArchiveError, DataError, listed
+from resaudit.base.errors import ArchiveError, listed
 from resaudit.base.files import to_disk
 from resaudit.base.models import Line, Model, one_line, shown, validated
 
@@ -90,7 +90,7 @@ def unpacked(path: Path) -> Iterator[Packed]:
         with path.open("rb") as file:
             begins = file.read(4) == b"PK\3\4"
         if begins and not zipfile.is_zipfile(path):
-            raise DataError(
+            raise ArchiveError(
                 f"{path} has lost its end, as by a download or a copy that broke off; get the archive again"
             )
         archive = zipfile.ZipFile(path)
@@ -108,7 +108,7 @@ def refused_names(names: Sequence[str]) -> set[str]:
 def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     names = [entry.filename for entry in entries]
     if METADATA not in names and (inner := [name for name in names if name.endswith(".zip")]):
-        raise DataError(f"{path} is no run, but holds {listed(inner[:3])}; unpack it, and give that")
+        raise ArchiveError(f"{path} is no run, but holds {listed(inner[:3])}; unpack it, and give that")
     if again := [name for name in names if name.endswith(("/", f"/{METADATA}")) or name.startswith("__MACOSX/")]:
         raise ArchiveError(
             f"{path} was unpacked and packed again ({shown(again[0])} is in none that resaudit crate wrote); get it "
