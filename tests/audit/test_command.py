@@ -29,7 +29,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.models import CONTROLS
 from resaudit.plan.plans import Plans
 from tests.claims.made import mentions
-from tests.conftest import CHECKOUT, Completed, configured, in_process, run_command, run_planned
+from tests.conftest import CHECKOUT, Completed, configured, in_process, run_planned
 from tests.refusals import assert_exits, refused
 
 PAPER = "demystifying_resnet"
@@ -95,7 +95,7 @@ def test_the_page_holds_every_claim(smoked: Path) -> None:
 
 
 def test_the_verdict_table_in_a_terminal(smoked: Path) -> None:
-    run = run_command("resaudit", "audit", *SMOKE, cwd=smoked)
+    run = resaudit(smoked, "audit", *SMOKE)
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     (row,) = (index for index, line in enumerate(lines) if line.endswith("  depth-invariant-condition"))

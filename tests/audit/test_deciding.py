@@ -74,7 +74,7 @@ def runs_planned(overrides: list[str], figure: str) -> dict[tuple[object, ...], 
     return counts
 
 
-@pytest.mark.parametrize("rung", [None, 1])
+@pytest.mark.parametrize("rung", [None, pytest.param(1, marks=pytest.mark.workflow)])
 def test_the_deciding_command_of_every_claim_raises_the_number_of_runs_that_it_reads(rung: int | None) -> None:
     """Each number of runs that a check of an empirical claim rests on in the committed tables."""
     kept = [ON_CPU, f"paths.figures={CHECKOUT}/figures/reference"]

@@ -93,7 +93,15 @@ def of_run(arrays: Arrays, runs: range) -> list[bytes]:
 
 
 @pytest.mark.parametrize(
-    "compute", [linear, relu_in_torch, pytest.param(relu_in_the_kernel, marks=needs_kernel), scaled, counted, dense]
+    "compute",
+    [
+        linear,
+        relu_in_torch,
+        pytest.param(relu_in_the_kernel, marks=needs_kernel),
+        scaled,
+        pytest.param(counted, marks=pytest.mark.workflow),
+        dense,
+    ],
 )
 def test_a_run_has_the_same_bytes_alone_and_in_any_block(
     compute: Callable[[range, Whitened, Moments], Arrays], whitened: Whitened, moments: Moments

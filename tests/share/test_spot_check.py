@@ -325,7 +325,10 @@ def threshold_at(plan: Plan, name: str, threshold: float) -> Plan:
     return make_plan(plan.config.model_copy(update={"claims": {PAPER: claims | {name: changed}}}))
 
 
-@pytest.mark.parametrize(("within", "margin"), [(5e-7, 1e-7), (5e-7, 1e-3), (0.0, 1e-7)])
+@pytest.mark.parametrize(
+    ("within", "margin"),
+    [(5e-7, 1e-7), *(pytest.param(*each, marks=pytest.mark.workflow) for each in [(5e-7, 1e-3), (0.0, 1e-7)])],
+)
 def test_a_verdict_that_a_forger_turns_within_all_tolerances_fails_and_another_is_agreed(
     run: tuple[Plan, list[Job], Path], within: float, margin: float
 ) -> None:
