@@ -109,7 +109,7 @@ def test_larger_images_need_more_memory() -> None:
 
 def test_time_is_bound_by_arithmetic_or_by_small_layers() -> None:
     deep, wide = PreActivation(110), AllConvolutional()
-    assert gpu_seconds(deep, 1_000_000, 0) == pytest.approx(110 * 1_000_000 * costs.GPU_SECONDS_A_LAYER_AND_IMAGE)
+    assert gpu_seconds(deep, 1_000_000, 0) == pytest.approx(110 * 1_000_000 * costs.GPU_SECONDS_A_LAYER_AND_IMAGE[1])
     arithmetic = 6 * counts(wide).macs * 1_000_000 / costs.GPU_FLOPS_A_SECOND
     assert gpu_seconds(wide, 1_000_000, 0) == pytest.approx(arithmetic)
     assert cpu_seconds(deep, 3000, 0) == pytest.approx(cpu_seconds(deep, 0, 9000))

@@ -24,7 +24,7 @@ import pytest
 from snakemake.io import IOFile
 from snakemake.persistence.file import FilePersistence
 
-from resaudit.base.errors import ArchiveError, ConfigError, DataError, ResauditError, TableError
+from resaudit.base.errors import ArchiveError, ConfigError, DataError, ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.plan.composition import load
@@ -154,7 +154,7 @@ def code_of_another(provenance: Any) -> None:
         ("results/{}/settings.json", lambda settings: settings.update(precision="float16"), ArchiveError),
         ("results/{}/provenance.json", another_input, ArchiveError),
         ("results/{}/provenance.json", no_inputs, ArchiveError),
-        ("results/{}/provenance.json", not_a_number, TableError),
+        ("results/{}/provenance.json", not_a_number, ArchiveError),
         ("results/{}/provenance.json", code_of_another, ArchiveError),
     ],
 )
@@ -224,7 +224,7 @@ def test_a_table_that_was_judged_and_is_not_there_is_refused(archive: Path, conf
     plan, table = make_plan(config), f"figures/{FIGURE}.csv"
     with unpacked(archive) as packed:
         lacking = replace(packed, digests={name: each for name, each in packed.digests.items() if name != table})
-        with refused(TableError, FIGURE):
+        with refused(ArchiveError, FIGURE):
             check_jobs(lacking, plan, other_code=False)
         other_format = replace(lacking, audit=packed.audit | {"version": 99})
         assert check_jobs(other_format, plan, other_code=False).keys() == packed.jobs.keys()
@@ -243,7 +243,7 @@ def test_other_bytes_are_refused_wherever_their_digest_is_not_redone(
     table, spectra = f"figures/{FIGURE}.csv", f"results/{a_job(archive)}/spectra.npz"
     bad = tmp_path / "bad.zip"
     assert_refused(forged(archive, bad, {table: b"a,b\n1,2\n"}, listed=False), config, ArchiveError, name=repr(table))
-    assert_refused(forged(archive, bad, {table: b"a,b\n1,2\n"}), config, TableError, figure=FIGURE)
+    assert_refused(forged(archive, bad, {table: b"a,b\n1,2\n"}), config, ArchiveError, figure=FIGURE)
     assert_refused(forged(archive, bad, {spectra: b"1"}), config, ArchiveError)
     assert_refused(forged(archive, bad, {spectra: None}, listed=False), config, ArchiveError)
     assert_refused(forged(archive, bad, {"figures/more.csv": b"1"}), config, ArchiveError, name="'figures/more.csv'")

@@ -266,7 +266,9 @@ def test_on_a_gpu_jobs_ask_for_the_gpus_time(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     seconds = {}
     for device in ("cpu", "cuda"):
-        jobs = JobsOfRules([f"device={device}", "figures=[fig02]", "scale=paper"], print_rules.ROOT / "config", False)
+        jobs = JobsOfRules(
+            [f"device={device}", "figures=[fig02]", "scale=paper"], print_rules.CHECKOUT / "config", False
+        )
         seconds[device] = max(jobs.cost(job).seconds for job in jobs.plan.jobs.values())
     assert seconds["cuda"] < seconds["cpu"] / 100
 
