@@ -24,7 +24,7 @@ import pytest
 from snakemake.io import IOFile
 from snakemake.persistence.file import FilePersistence
 
-from resaudit.base.errors import ArchiveError, ConfigError, DataError, ResauditError
+from resaudit.base.errors import ArchiveError, ConfigError, ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.plan.composition import load
@@ -122,7 +122,7 @@ def test_results_of_which_a_part_lies_on_another_file_system_are_imported_and_fo
 def test_an_archive_in_an_archive_is_named(name: str, archive: Path, config: Config, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
         outer.write(archive, name)
-    assert_refused(tmp_path / "outer.zip", config, DataError, inner=[name])
+    assert_refused(tmp_path / "outer.zip", config, ArchiveError, inner=[name])
 
 
 def another_seed(plan: Any) -> None:
