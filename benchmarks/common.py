@@ -4,25 +4,17 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 
+import resaudit
 from resaudit.data.moments import Moments, moments_of
-from resaudit.data.sources import fetch
 from resaudit.data.whitening import Whitened, whiten
-from resaudit.plan.plan import fetch_of
 
 
 def whitened_mnist() -> tuple[Whitened, Moments]:
     """Return all of MNIST, whitened; fetched into the data folder if it is not there."""
-    # Needs Hydra, which machines with a GPU may lack.
-    from resaudit.plan.composition import load
-
-    config = load()
-    raw = fetch_of(config.datasets()[0], config.paths.data)
-    fetch(raw.dataset, Path(raw.raw))
-    whitened = whiten(*raw.training_set(), components=10, centered=True)
+    whitened = whiten(*resaudit.training_set("mnist"), components=10, centered=True)
     return whitened, moments_of(whitened.inputs, whitened.targets)
 
 

@@ -29,7 +29,7 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from resaudit.data.images import ImageSet
-from resaudit.runtime.allocation import keep_memory
+from resaudit.runtime.limits import keep_memory
 from residual.images.costs import PRODUCTS, counts
 from residual.images.engine import load
 from residual.images.networks.build import build

@@ -11,6 +11,7 @@ import torch
 from benchmarks.common import by_turns, machine
 from torch import Tensor
 
+from residual.stable_scaling import plain
 from residual.stable_scaling.network.batches import drawn
 from residual.stable_scaling.network.model import Weights
 from residual.stable_scaling.network.training import train
@@ -33,7 +34,9 @@ def main() -> None:
         weights, tau = drawn(784, WIDTH, depth, 10, 1, range(DRAWS), plain=False), depth**-0.5
         seconds = by_turns(
             rounds,
-            autograd=lambda w=weights, t=tau: [one_run(w, t, run, inputs, targets) for run in range(PEER_RUNS)],
+            autograd=lambda w=weights, t=tau: [
+                one_run(w, t, inputs[run], targets[run], run) for run in range(PEER_RUNS)
+            ],
             ensemble=lambda w=weights, t=tau: train(w, t, RATES, lambda _: (inputs, targets), STEPS),
         )
         peer, ours = (
@@ -43,20 +46,11 @@ def main() -> None:
         print(f"| {depth} | {peer:.2f} | {ours:.2f} | {peer / ours:.1f} |")
 
 
-def one_run(weights: Weights, tau: float, run: int, inputs: Tensor, targets: Tensor) -> None:
+def one_run(weights: Weights, tau: float, inputs: Tensor, targets: Tensor, run: int) -> None:
     """SGD of one run by automatic differentiation, as one would write it."""
-    first, middle, last, readout = (part[run].clone() for part in weights)
-    trained = [matrix.clone().requires_grad_() for matrix in (*middle, last)]
-    optimizer = torch.optim.SGD(trained, lr=RATES[0] * 10 / WIDTH)
-    for _ in range(STEPS):
-        optimizer.zero_grad()
-        state = torch.relu(first @ inputs[run])
-        for matrix in trained[:-1]:
-            state = torch.relu(state + tau * (matrix @ state))
-        made = readout @ torch.relu(trained[-1] @ state)
-        loss = (made - targets[run]).square().sum() / (2 * BATCH)
-        loss.backward()
-        optimizer.step()
+    first, middle, last, readout = (part[run] for part in weights)
+    for _ in plain.train((first, [*middle, last], readout), tau, RATES[0], [(inputs[run], targets[run])] * STEPS):
+        pass
 
 
 if __name__ == "__main__":

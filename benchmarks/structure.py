@@ -1,18 +1,15 @@
-"""The structure of the source in numbers: ``python benchmarks/structure.py``; docs/architecture.md has them."""
+"""How far a reader is from the science: ``python benchmarks/structure.py``; docs/architecture.md has its numbers."""
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-import grimp
-
 CHECKOUT = Path(__file__).resolve().parents[1]
-PACKAGES = ("resaudit", "residual")
+ENGINE, GUESTS = "src/resaudit", "src/residual"
 SOURCES = ("*.py", "*.c", "*.h", "*.j2", "*.html", "*.css", "*.js", "*.json")
-PHRASE = re.compile(r"[A-Za-z]+[ ,:;]+[A-Za-z]+[ ,:;]+[A-Za-z]+")
+LONG = 30
+"""Words of a sentence that is too long."""
 
 
 def files(*patterns: str, under: str = "src") -> list[Path]:
@@ -20,77 +17,75 @@ def files(*patterns: str, under: str = "src") -> list[Path]:
     return sorted(file for pattern in patterns for file in (CHECKOUT / under).rglob(pattern) if "egg" not in str(file))
 
 
-def lines(*patterns: str, under: str = "src") -> int:
-    """Lines of files."""
-    return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files(*patterns, under=under))
+def lines(file: Path) -> list[str]:
+    """The lines of a file."""
+    return file.read_text(encoding="utf-8").splitlines()
 
 
-def trees(under: str = "src") -> Iterator[ast.Module]:
-    """The syntax tree of every module."""
-    return (ast.parse(file.read_text(encoding="utf-8")) for file in files("*.py", under=under))
+def share_of_bodies(under: str) -> float:
+    """Lines that are no docstring, signature, import or blank, over all lines of modules."""
+    bodies = every = 0
+    for file in files("*.py", under=under):
+        text, other = lines(file), set[int]()
+        for node in ast.walk(ast.parse("\n".join(text))):
+            if isinstance(node, ast.Import | ast.ImportFrom) or _is_text(node):
+                other |= set(range(node.lineno, (node.end_lineno or 0) + 1))
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                other |= set(range(first, node.body[0].lineno))
+        bodies += sum(bool(line.strip()) and number not in other for number, line in enumerate(text, 1))
+        every += len(text)
+    return bodies / every
 
 
-def longest_chain() -> int:
-    """Modules of the longest chain of imports at module level and inside functions, without those for types alone."""
-    graph = grimp.build_graph(*PACKAGES, cache_dir=None, exclude_type_checking_imports=True)
-    open_: set[str] = set()
-
-    @cache
-    def below(module: str) -> int:
-        open_.add(module)
-        depths = [below(each) for each in graph.find_modules_directly_imported_by(module) if each not in open_]
-        open_.discard(module)
-        return 1 + max(depths, default=0)
-
-    return max(below(module) for module in graph.modules)
+def _is_text(node: ast.AST) -> bool:
+    """Whether a statement is a docstring, of whatever."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def called_once() -> tuple[int, int]:
-    """Private functions of modules that one place calls, and all of them."""
-    once = every = 0
-    for tree in trees():
-        private = {each.name for each in tree.body if isinstance(each, ast.FunctionDef) and each.name.startswith("_")}
-        named = Counter(each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and each.id in private)
-        every += len(private)
-        once += sum(named[name] == 1 for name in private)
-    return once, every
+def imported_from_engine() -> set[tuple[str, str]]:
+    """The modules and names of the engine that guests import."""
+    return {
+        (node.module, each.name)
+        for file in files("*.py", under=GUESTS)
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "resaudit"
+        for each in node.names
+    }
 
 
-def pinning() -> tuple[int, int]:
-    """Tests that assert a phrase of three words or more, and all tests."""
-    tests = [
-        each
-        for tree in trees("tests")
-        for each in ast.walk(tree)
-        if isinstance(each, ast.FunctionDef) and each.name.startswith("test_")
-    ]
+def error_classes() -> int:
+    """The classes of errors that users read."""
+    tree = ast.parse((CHECKOUT / ENGINE / "base" / "errors.py").read_text(encoding="utf-8"))
+    return sum(isinstance(node, ast.ClassDef) for node in tree.body)
 
-    def phrases(node: ast.AST) -> Iterator[str]:
-        return (
-            each.value
-            for part in ast.walk(node)
-            if isinstance(part, ast.Assert) or (isinstance(part, ast.keyword) and part.arg in ("match", "message"))
-            for each in ast.walk(part)
-            if isinstance(each, ast.Constant) and isinstance(each.value, str)
-        )
 
-    return sum(any(PHRASE.search(text) for text in phrases(test)) for test in tests), len(tests)
+def sentences(files: list[Path]) -> Iterator[list[str]]:
+    """The words of each sentence of prose: no tables, headings, lists of links or code."""
+    for file in files:
+        text = re.sub(r"```.*?```|<!--.*?-->", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for part in re.split(r"\n\s*\n|\n(?=[-*#|>] ?)", text):
+            if not re.match(r"[#|`>]", part.lstrip()):
+                yield from (each.split() for each in re.split(r"(?<=[.!?])\s+", part) if each.strip())
 
 
 def main() -> None:
     """Print every number."""
-    for package in PACKAGES:
-        print(f"{package}: {lines(*SOURCES, under=f'src/{package}')} lines")
-    print(f"tests: {lines('*.py', under='tests')} lines")
-    print(f"longest chain of imports: {longest_chain()} modules")
-    names = Counter(each.name for tree in trees() for each in tree.body if isinstance(each, ast.ClassDef))
-    twice = sorted(name for name, count in names.items() if count > 1)
-    print(f"classes: {len(names)}; names defined more than once: {len(twice)}: {', '.join(twice)}")
-    print("private functions called once: {} of {}".format(*called_once()))
-    print("tests that assert a phrase of three words: {} of {}".format(*pinning()))
+    for page in sorted((CHECKOUT / GUESTS).glob("*/plain.py")):
+        print(f"{page.parent.name}: {len(lines(page))} lines for network and training")
+    source = files(*SOURCES)
+    print(f"source: {len(source)} files, {sum(len(lines(file)) for file in source)} lines")
+    engine, guests = share_of_bodies(ENGINE), share_of_bodies(GUESTS)
+    print(f"lines that are bodies of code: {engine:.2f} of the engine's, {guests:.2f} of the papers'")
+    names = imported_from_engine()
+    print(f"papers import {len(names)} names from {len({module for module, _ in names})} modules of the engine")
+    print(f"classes of errors: {error_classes()}")
     prose = [CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/RESULTS.md")]
     prose += [*files("*.md", under="docs"), *files("*.md", under="profiles")]
-    print(f"words of prose: {sum(len(file.read_text(encoding='utf-8').split()) for file in prose)}")
+    counts = [len(words) for words in sentences(prose)]
+    long = sum(count > LONG for count in counts) / len(counts)
+    words = sum(len(file.read_text(encoding="utf-8").split()) for file in prose)
+    print(f"prose: {words} words; {long:.0%} of sentences have more than {LONG}")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ import argparse
 
 import torch
 from benchmarks.common import by_turns, machine, whitened_mnist
-from tests.oracle.sample_loss import sample_loss
 
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
+from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.jobs.train import Train, train
 from residual.demystifying_resnet.networks.ensemble import Ensemble
 from residual.demystifying_resnet.networks.initialization import initial_weights
@@ -35,15 +35,12 @@ def main() -> None:
     plan = make_plan(load(["scale=paper"], only=["demystifying_resnet/fig07"]))
     sweep = next(job for job in plan.jobs.values() if isinstance(job, Train))
     rates, job = sweep.learning_rates, Train(sweep.data, Ensemble(network, "xavier", 0.01, 1, RUNS), EPOCHS)
-    loss = sample_loss(network, inputs, targets)
+
+    start = initial_weights(network, "xavier", 0.01, 1, 1)[:, 0]
 
     def peer() -> None:
-        weights = initial_weights(network, "xavier", 0.01, 1, 1)[:, 0].clone().requires_grad_()
-        optimizer = torch.optim.SGD([weights], lr=0.1)
-        for _ in range(PEER_EPOCHS):
-            optimizer.zero_grad()
-            loss(weights).backward()
-            optimizer.step()
+        for _ in plain.train(start, inputs, targets, 2, 0.1, PEER_EPOCHS - 1):
+            pass
 
     cpu = torch.device("cpu")
     objective = LinearObjective.of(network, moments, cpu)

@@ -20,7 +20,7 @@ ROWS = (
     {"identity_matters/theorem21": "Identity Matters", "stable_scaling/forward": "Stabilize deep ResNet"},
     {
         "stable_scaling/fig06-cifar10_jpeg": "Stabilize deep ResNet, on JPEG copies of CIFAR-10",
-        "scale_gpu_hour/demystifying_resnet/fig02-cifar10_jpeg": "Demystifying ResNet, likewise",
+        "demystifying_resnet/fig02-cifar10_jpeg": "Demystifying ResNet, likewise",
     },
 )
 

@@ -1,22 +1,20 @@
-"""How tests look at a fetch that fails: by the code of the attempt at each source."""
+"""How tests look at a fetch that fails: by the sources that it tried."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError, ResauditError
 from tests.refusals import refused
 
 
 @contextmanager
-def no_source(*mentioned: object, **codes: str) -> Iterator[pytest.ExceptionInfo[ResauditError]]:
-    """Assert that a fetch fails with an error of this code at each source, in order, which mention names or values."""
-    with refused("no-source") as caught:
+def no_source(*facts: object, tried: Sequence[str] = ("folder",)) -> Iterator[pytest.ExceptionInfo[ResauditError]]:
+    """Assert that a fetch fails at each of these sources, in order, in one line with names or values."""
+    with refused(DataError, "no source has", *facts) as caught:
         yield caught
-    attempts = caught.value.fields["attempts"]
-    assert isinstance(attempts, list)
-    found = {attempt.split(":")[0]: attempt.rpartition("[")[2].rstrip("]") for attempt in attempts}
-    assert list(found.items()) == list(codes.items()), attempts
-    for each in mentioned:
-        assert str(each) in str(caught.value)
+    attempts = str(caught.value).partition("; tried ")[2].rpartition("; by hand: ")[0]
+    places = [attempts.find(f"{source}: ") for source in tried]
+    assert places == sorted(places)
+    assert places[0] == 0

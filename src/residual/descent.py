@@ -22,20 +22,13 @@ class Descent(Generic[Array]):
 
     It holds tensors while it runs, and arrays in checkpoints. The record is infinite where there is none yet, and where
     a run has diverged.
-
-    Attributes:
-        step: number of the next step, shape ().
-        runs: numbers of the active runs, shape (a,).
-        weights: the active runs' before that step, shape (depth, a, width, width).
-        record: quantities of all r runs at each step, float64, shape (quantities, steps, r).
-        snapshots: all runs' weights at chosen steps, shape (snapshots, depth, r, width, width).
     """
 
-    step: Array
-    runs: Array
-    weights: Array
-    record: Array
-    snapshots: Array
+    step: Array  # number of the next step, shape ()
+    runs: Array  # numbers of the active runs, shape (a,)
+    weights: Array  # the active runs' before that step, shape (depth, a, width, width)
+    record: Array  # quantities of all r runs at each step, float64, shape (quantities, steps, r)
+    snapshots: Array  # all runs' weights at chosen steps, shape (snapshots, depth, r, width, width)
 
 
 Loop = Callable[[range], Iterable[int]]

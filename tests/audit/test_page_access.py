@@ -4,9 +4,11 @@ Sees a page that a keyboard, a phone, a printer or a reader without scripts cann
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from tests.audit import example
 from tests.audit.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser, in_view, shown, status
@@ -135,3 +137,32 @@ def test_hostile_texts_are_shown_and_not_run(opened: Opened) -> None:
     assert "<script>document.title='owned'</script> \"quoted\" & 'single' {{ 7 * 7 }}" in text
     assert page.locator("[id='demystifying_resnet/hostile'] .copy").get_attribute("data-copy") == example.HOSTILE
     assert page.locator("script:not([type])").count() == 1
+
+
+LOOKS = """parts => parts.map(part => {
+    const { fill, stroke, strokeWidth, strokeLinecap, strokeLinejoin, strokeDasharray } = getComputedStyle(part);
+    return [part.tagName, fill, stroke, strokeWidth, strokeLinecap, strokeLinejoin, strokeDasharray];
+})"""
+
+
+def looks(browser: Browser, page_file: Path, policy: str) -> list[list[str]]:
+    """How the drawings look on a server of this policy, where pictures have their size and colours in any case."""
+    with browser.new_context() as context:
+        page, headers = context.new_page(), {"Content-Security-Policy": policy, "Content-Type": "text/html"}
+        page.route("**/*", lambda route: route.fulfill(path=page_file, headers=headers))
+        page.goto("http://localhost/audit.html")
+        styled = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(253, 253, 251)"
+        assert styled == (not policy)
+        assert page.locator("h1 ~ * .icon").first.bounding_box()["width"] <= 20
+        region = page.locator(".points .region").first
+        assert region.evaluate("part => getComputedStyle(part).fill") == "rgb(219, 238, 230)"
+        return page.locator(".drawing svg, .drawing svg *").evaluate_all(LOOKS)
+
+
+@in_browser
+def test_a_server_that_forbids_styles_changes_no_drawing(browser: Browser, folder: Path) -> None:
+    """The policy is that of a server of continuous integration (Jenkins)."""
+    strict = "sandbox; default-src 'none'; img-src 'self'; style-src 'self';"
+    free = looks(browser, folder / "audit.html", "")
+    assert len(free) > 100
+    assert looks(browser, folder / "audit.html", strict) == free

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from resaudit.audit.schema import audit_schema, check_audit, read_audit
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResauditError, ResultsError, TableError
 from tests.audit.example import render
 from tests.refusals import refused
 
@@ -118,11 +118,11 @@ def test_a_wrong_audit_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("content", "code"), [("{", "invalid-json"), ('{"version": NaN}', "invalid-json"), (None, "unreadable-file")]
+    ("content", "kind"), [("{", TableError), ('{"version": NaN}', TableError), (None, ResultsError)]
 )
-def test_what_is_no_audit_is_refused(content: str | None, code: str, tmp_path: Path) -> None:
+def test_what_is_no_audit_is_refused(content: str | None, kind: type[ResauditError], tmp_path: Path) -> None:
     file = tmp_path / "audit.json"
     if content is not None:
         file.write_text(content, encoding="utf-8")
-    with refused(code, file=file):
+    with refused(kind, file):
         read_audit(file)

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from resaudit.base.errors import CheckError, ConfigError, TableError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
@@ -793,9 +794,9 @@ def test_steps_that_are_unknown_or_there_twice_are_no_evidence(check: Check) -> 
     found = result(check.model_copy(update={"column": "value"}), value)
     assert (found.verdict.value, found.points) == (INCONCLUSIVE, [])
     assert mentions(found.measured.missing[0], "network a", "unknown", "value")
-    with refused("duplicate-step", where="network a", by="step"):
+    with refused(CheckError, "network a", "step"):
         verdict(check, pd.concat([table.assign(part=part) for part in "xy"], ignore_index=True))
-    with refused("invalid-column", column="x", fault="no value", line=3):
+    with refused(TableError, "x", "no value", 3):
         verdict(check, table.assign(x=table["x"].mask(table.index == 1)))
 
 
@@ -818,7 +819,7 @@ def test_steps_that_are_unknown_or_there_twice_are_no_evidence(check: Check) -> 
 def test_settings_that_make_no_sense_are_refused(check: str, given: dict[str, object]) -> None:
     entry = {"check": check, "column": "x", "per": ["network"], "at_least": 1} | given
     texts = dict.fromkeys(("statement", "where", "interpretation", "reason", "evidence"), "text")
-    with refused("invalid-value"):
+    with refused(ConfigError, "checks.it"):
         read_claim("coins", "id", texts | {"kind": "empirical", "checks": {"it": entry}})
 
 
@@ -839,7 +840,7 @@ def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:
     mean = MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 2)
     assert mean.points[0].shown.value == pytest.approx(1.5 * 10**0.7)
     assert not MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 3).points
-    with refused("duplicate-run", where="power 0.25, depth 10", key="run"):
+    with refused(CheckError, "power 0.25, depth 10", "run"):
         MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(pd.concat([table, table]), 2)
 
 
@@ -881,5 +882,5 @@ def test_rows_are_grouped_and_chosen_by_any_column_of_text(check: Check) -> None
     places = [(optimizer, depth, run) for optimizer in ("adam", "sgd") for depth in (2, 4) for run in range(3)]
     table = pd.DataFrame(places, columns=["optimizer", "depth", "run"]).assign(loss=1.0)
     assert len(check.measure(table, 2).points) in (2, 4)
-    with refused("invalid-column", column="loss", fault="text", line=2, count=12):
+    with refused(TableError, "loss", "text", 2, 12):
         check.measure(table.assign(loss="low"), 2)

@@ -11,25 +11,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import CheckError, ResauditError, TableError
+from resaudit.base.models import meanings
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
-from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns, MedianOfRuns
+from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns, MedianOfRuns, ZeroOfExponent
 from resaudit.claims.checks.rates import (
     BestRateKept,
     BestRateRatio,
+    EndRatio,
     FinalExcess,
     FinalLossAcrossDepths,
     FinalLossPairs,
     FinalLossRatio,
     SpreadOverRates,
 )
+from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
 from resaudit.claims.checks.steps import MonotoneRuns, ShareOfSteps
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import Judgement, judge, range_of
 from resaudit.claims.words import why
-from resaudit.plan.check import Check
+from resaudit.plan.check import Check, checks_by_name
 from tests.claims.made import along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
 from tests.refusals import refused
 
@@ -50,6 +53,20 @@ CURVES = pd.DataFrame(
 MEASURED = pd.DataFrame(
     [(p, d, u, 1e-16, 1e-15, 2.0 / u) for p in "ab" for d in range(4) for u in (1, 10, 100)],
     columns=["property", "draw", "units", "error", "tolerance", "value"],
+)
+COUNTED = pd.DataFrame({"network": list("aab"), "k": [1, 2, 1], "runs": 100.0, "hits": [50.0, 60.0, 70.0]})
+ENDS = SWEPT.rename(columns={"final_loss": "error"}).assign(step=9)[
+    ["network", "depth", "learning_rate", "run", "step", "error"]
+]
+NORMS = pd.DataFrame(
+    [
+        (n, d, p, r, d ** (p - 0.5) * x)
+        for n in "ab"
+        for d in (2, 4, 8)
+        for p in (0.2, 0.4, 0.6)
+        for r, x in enumerate(spread(1))
+    ],
+    columns=["network", "depth", "power", "run", "norm"],
 )
 BOTH = {"network": "a", "others": ["b"]}
 CASES: list[tuple[Check, pd.DataFrame, str]] = [
@@ -88,6 +105,12 @@ CASES: list[tuple[Check, pd.DataFrame, str]] = [
     (ShareOfSteps(column="index", above=0.1, per=["network"], at_least=0.1), TRAINED, "index"),
     (ShareOfSteps(column="index", change=True, below=0, span=0.2, until=9, per=["network"], at_least=0.1), TRAINED,
      "index"),
+    (ShareOfRuns(networks=["a"], column="hits", by="k", at_least=0.1), COUNTED, "hits"),
+    (ShareChange(networks=["a"], column="hits", by="k", at_least=0.1), COUNTED, "hits"),
+    (ShareChange(networks=["a"], column="hits", by="k", at_least=0.1), COUNTED, "runs"),
+    (EndRatio(network="a", other="b", column="error", at_most=1), ENDS, "error"),
+    (ZeroOfExponent(column="norm", by="depth", against="power", first=0, last=1, per=["network"], at_least=0.4), NORMS,
+     "norm"),
     (MonotoneRuns(column="index", direction="falls", tolerance=0.1, per=["network"], at_least=0.1), TRAINED, "index"),
 ]  # fmt: skip
 Where = Callable[[pd.DataFrame], "pd.Series[bool]"]
@@ -103,7 +126,8 @@ def of_a(table: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def first_run(table: pd.DataFrame) -> "pd.Series[bool]":
-    return table["run" if "run" in table else "draw"] == 0
+    key = next((key for key in ("run", "draw", "k") if key in table), "")  # of counts over runs the first group
+    return table[key] == table[key].min()
 
 
 def third_row(table: pd.DataFrame) -> "pd.Series[bool]":
@@ -227,6 +251,8 @@ def test_nothing_is_supported_where_there_is_nothing_to_support_it(name: str) ->
         odd = ODD[name](table, column)
         if name == "minus infinite" and isinstance(check, PeakAtDrop | AtEveryLoss):
             continue
+        if name in ("one row", "one run") and isinstance(check, ShareOfRuns):  # a row has the counts of many
+            continue
         said = judged(check, odd)
         assert isinstance(said, str) or said.verdict.value != "supported", (check, said)
 
@@ -252,6 +278,22 @@ def test_a_run_that_diverges_supports_no_claim_whichever_way_it_points(name: str
     assert not broken, broken
 
 
+def test_the_list_of_checks_says_what_a_negative_value_does() -> None:
+    """Of every check, for a column that a claim may choose."""
+    told, free = set(), ("column", "peak", "drop")
+    for check, table, column in CASES:
+        for key in {key for key in free if getattr(check, key, None) == column}:
+            if column == "value":  # of single draws
+                continue
+            said = judged(check, ODD["negative"](table, column))
+            refuses, counts = (word in meanings(type(check))[key] for word in ("refuse", "a negative value counts"))
+            assert refuses != counts, (check, key)
+            ratio = getattr(check, "compare", "ratio") == "ratio"
+            assert isinstance(said, str) == (refuses and ratio), (check, said)
+            told.add((type(check), key))
+    assert told == {(kind, key) for kind in checks_by_name().values() for key in free if key in kind.model_fields}
+
+
 def test_the_order_of_rows_does_not_matter() -> None:
     for check, table, column in CASES:
         one, other = (result(check, rows).points for rows in (table, ODD["in another order"](table, column)))
@@ -259,44 +301,46 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "column", "code", "fields"),
+    ("name", "column", "kind", "facts"),
     [
-        ("a word", C, "invalid-column", {"column": C, "fault": "text", "line": len(BY_DEPTH) + 1, "count": 1}),
-        ("text", "final_loss", "invalid-column", {"column": "final_loss", "fault": "text", "line": 2}),
-        ("depth as text", C, "invalid-column", {"column": "depth", "fault": "text", "line": 2}),
-        ("resolved as text", C, "invalid-column", {"column": "resolved", "fault": "another value", "line": 2}),
-        ("no rows", C, "empty-table", {}),
-        ("negative", "final_loss", "invalid-column", {"column": "final_loss", "allowed": "≥ 0", "line": 2}),
+        ("a word", C, TableError, [C, "text", f"line {len(BY_DEPTH) + 1} (1 such"]),
+        ("text", "final_loss", TableError, ["final_loss", "text", "line 2"]),
+        ("depth as text", C, TableError, ["depth", "text", "line 2"]),
+        ("resolved as text", C, TableError, ["resolved", "another value", "line 2"]),
+        ("no rows", C, TableError, ["no rows"]),
+        ("negative", "final_loss", TableError, ["final_loss", "≥ 0", "line 2"]),
         (
             "one negative",
             "excess_loss",
-            "invalid-column",
-            {"column": "excess_loss", "allowed": "≥ 0", "line": 4, "count": 1},
+            TableError,
+            ["excess_loss", "≥ 0", "line 4 (1 such"],
         ),
-        ("one negative", C, "negative-column", {"column": C, "least": -1}),
-        ("loss of zero", "loss", "invalid-loss", {"least": 0}),
+        ("one negative", C, CheckError, [C, "-1"]),
+        ("loss of zero", "loss", TableError, ["loss has 0;"]),
     ],
 )
-def test_what_is_wrong_with_a_table_is_said(name: str, column: str, code: str, fields: dict[str, object]) -> None:
+def test_what_is_wrong_with_a_table_is_said(
+    name: str, column: str, kind: type[ResauditError], facts: list[object]
+) -> None:
     check, table = next(
         (check, table)
         for check, table, checked in CASES
         if (isinstance(check, AtEveryLoss) if column == "loss" else checked == column)
     )
-    with refused(code, **fields):
+    with refused(kind, *facts):
         verdict(check, ODD[name](table, column))
 
 
 def test_a_key_that_is_missing_is_refused_though_the_run_has_no_spectrum() -> None:
     table = BY_DEPTH.assign(depth=BY_DEPTH["depth"].astype(float), resolved=True)
     table.loc[3, ["depth", "resolved"]] = [np.nan, False]
-    with refused("invalid-column", column="depth", fault="no value", line=5):
+    with refused(TableError, "depth", "no value", 5):
         verdict(CASES[0][0], table)
 
 
 def test_epochs_are_not_taken_for_runs() -> None:
     table = pd.concat([BY_DEPTH.assign(epoch=epoch) for epoch in (0, 10)], ignore_index=True)
-    with refused("duplicate-run", key="run"):
+    with refused(CheckError, "run"):
         verdict(CASES[0][0], table)
 
 

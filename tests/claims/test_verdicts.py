@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from resaudit.base.errors import CheckError, TableError
 from resaudit.claims.checks.depths import GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.losses import AtEveryLoss
 from resaudit.claims.decision import ERROR_RATE, Verdict, error_of
@@ -144,14 +145,14 @@ def test_unresolved_values_along_training_are_left_out_with_their_neighbourhood(
 
 @pytest.mark.parametrize("column", ["condition_number", "depth", "run", "network"])
 def test_a_missing_column_is_told_with_those_there_are(column: str) -> None:
-    with refused("missing-column", columns=[column], allowed=list(table().drop(columns=column).columns)):
+    with refused(CheckError, [column], list(table().drop(columns=column).columns)):
         judge(claim(CONSTANT), table().drop(columns=column), "laptop")
 
 
 def test_a_value_that_should_be_there_is_told_with_its_line() -> None:
     rows = table()
     rows.loc[4, "condition_number"] = np.nan
-    with refused("invalid-column", column="condition_number", fault="no value", line=6, count=1):
+    with refused(TableError, "condition_number", "no value", 6, 1):
         judge(claim(CONSTANT), rows, "laptop")
     rows.loc[4, "resolved"] = False
     # A run that diverged has no spectrum.

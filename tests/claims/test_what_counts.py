@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from resaudit.base.errors import TableError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
@@ -217,7 +218,7 @@ def test_a_slope_over_all_depths_is_that_of_least_squares() -> None:
 def test_a_value_that_is_missing_is_refused_where_nothing_says_why() -> None:
     table = sweep({"a": lambda *_: 0.1})
     table.loc[7, "excess_loss"] = np.nan
-    with refused("invalid-column", column="excess_loss", fault="no value", line=9, count=1):
+    with refused(TableError, "excess_loss", "no value", 9, 1):
         verdict(FinalExcess(networks=["a"], at_most=1), table)
 
 
@@ -226,7 +227,7 @@ def test_the_line_told_is_that_of_the_file() -> None:
     earlier = table.assign(epoch=0)
     both = pd.concat([earlier, table], ignore_index=True)
     both.loc[len(earlier) + 3, "excess_loss"] = np.nan
-    with refused("invalid-column", column="excess_loss", fault="no value", line=len(earlier) + 5):
+    with refused(TableError, "excess_loss", "no value", len(earlier) + 5):
         verdict(FinalExcess(networks=["a"], at_most=1), both)
 
 

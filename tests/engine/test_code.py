@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.audit.job import AuditJob
+from resaudit.base.errors import PaperError
 from resaudit.figures.drawing import figure_module
 from resaudit.jobs import code
 from resaudit.plan.composition import load
@@ -190,7 +191,7 @@ def test_ends_of_lines_are_no_code(file: str, package: Path) -> None:
 @pytest.mark.usefixtures("package")
 def test_a_module_that_is_gone_is_named() -> None:
     """As that of a figure, when `resaudit run` draws it by hand."""
-    with refused("missing-module", names=["made_up.jobs.gone"]):
+    with refused(PaperError, ["made_up.jobs.gone"]):
         code.code_sha256("made_up.jobs.one", "made_up.jobs.gone")
 
 

@@ -3,6 +3,7 @@
 Sees names and values that a shell, YAML or Hydra takes for something else, and names that several papers have.
 """
 
+import os
 import re
 import shlex
 import subprocess
@@ -15,7 +16,7 @@ from snakemake.cli import parse_config
 
 from resaudit.audit.terminal import explain_claim
 from resaudit.base.commands import papers_path, snakemake_command
-from resaudit.base.errors import least_name
+from resaudit.base.errors import ConfigError, least_name
 from resaudit.base.papers import KEY, add_papers, outside_papers, take_papers_path
 from resaudit.cli.commands import _names_and_overrides
 from resaudit.cli.skeleton import write_paper
@@ -149,11 +150,21 @@ def test_a_rule_is_a_figure_in_full_or_in_short_where_one_paper_has_it(snakemake
     dry = snakemake("-n", "demystifying_resnet/fig06", "fig07", "--config", "scale=smoke")
     assert dry.returncode == 0, dry.stderr
     ambiguous = snakemake("-n", "fig06", "--config", "scale=smoke", "figures=[demystifying_resnet/fig06]")
-    assert_exits(ambiguous, "ambiguous-figure", "demystifying_resnet/fig06, stable_scaling/fig06")
+    assert_exits(ambiguous, "demystifying_resnet/fig06, stable_scaling/fig06")
+
+
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)  # as `| head` does after its lines
+    try:
+        ended = subprocess.run(["resaudit", "list"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(writer)
+    assert (ended.returncode, ended.stderr) == (1, "")
 
 
 def test_a_home_that_is_not_there_is_one_line() -> None:
-    with refused("unknown-home", folder="~nobody_here"):
+    with refused(ConfigError, "~nobody_here"):
         take_papers_path(["papers_path=~nobody_here"])
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from resaudit.base.errors import figures_named
+from resaudit.base.errors import ConfigError, ResauditError, figures_named
 from resaudit.base.models import validated
 from resaudit.cli.workflow import overrides_from
 from resaudit.plan.composition import (
@@ -130,7 +130,7 @@ def test_a_figures_short_name_and_protocol_stand_for_the_full_keys() -> None:
     full = f"{fig07}.protocol.runs=4", f"{fig07}.seed=7"
     assert composed("fig07", "fig07.runs=4", "fig07.seed=7") == composed("fig07", *full)
     assert composed("fig07", f"{fig07}.runs=4") == composed("fig07", full[0])
-    with refused("ambiguous-figure", override="fig04.runs=4"):
+    with refused(ConfigError, "fig04.runs=4"):
         composed("fig04", "fig04.runs=4")
     asked = load(
         [
@@ -201,241 +201,241 @@ def test_a_network_that_one_of_a_claims_scales_has_can_be_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "code", "mentioned"),
+    ("override", "kind", "mentioned"),
     [
-        ("sede=1", "unknown-key", ["'sede'", "seed"]),
-        ("xyz=1", "unknown-key", ["'xyz'", "checkpoint_seconds"]),
-        ("learning_rates=[1]", "unknown-key", ["protocol.learning_rates", "FIGURE.learning_rates"]),
-        ("fig7.runs=1", "unknown-key", ["'fig7.runs'", "fig07"]),
-        ("fig07.runz=1", "invalid-value", ["fig07.protocol", "'runz'", "runs"]),
-        ("fig07.depths=128", "invalid-value", ["fig07.protocol.depths", "128", "[128]"]),
-        ("fig07.depths=4,8", "unsettable-key", ["fig07.depths=[value,value]"]),
-        ("protocol=3", "unsettable-key", ["protocol.runs=3"]),
-        ("protocol.hessian_epochs=3", "unknown-key", ["'protocol.hessian_epochs'"]),
-        ("protocol.runs=0", "invalid-value", ["protocol.runs", "0"]),
+        ("sede=1", ConfigError, ["'sede'", "seed"]),
+        ("xyz=1", ConfigError, ["'xyz'", "checkpoint_seconds"]),
+        ("learning_rates=[1]", ConfigError, ["protocol.learning_rates", "FIGURE.learning_rates"]),
+        ("fig7.runs=1", ConfigError, ["'fig7.runs'", "fig07"]),
+        ("fig07.runz=1", ConfigError, ["fig07.protocol", "'runz'", "runs"]),
+        ("fig07.depths=128", ConfigError, ["fig07.protocol.depths", "128", "[128]"]),
+        ("fig07.depths=4,8", ConfigError, ["fig07.depths=[value,value]"]),
+        ("protocol=3", ConfigError, ["protocol.runs=3"]),
+        ("protocol.hessian_epochs=3", ConfigError, ["'protocol.hessian_epochs'"]),
+        ("protocol.runs=0", ConfigError, ["protocol.runs", "0"]),
         (
             "fig07.learning_rates={from:1,to:4,per_decade:1}",
-            "invalid-value",
+            ConfigError,
             ["fig07.protocol.learning_rates", "4", "10"],
         ),
         (
             "fig07.learning_rates={from:1,to:1e9,per_decade:200}",
-            "invalid-value",
+            ConfigError,
             ["fig07.protocol.learning_rates", "1000", "<="],
         ),
         (
             "fig07.learning_rates={from:1,to:0.1,per_decade:1}",
-            "invalid-value",
+            ConfigError,
             ["fig07.protocol.learning_rates", "1000", "<="],
         ),
-        ("fig07.learning_rates={from:0}", "invalid-value", ["learning_rates.from", "0", "0.000000000001"]),
+        ("fig07.learning_rates={from:0}", ConfigError, ["learning_rates.from", "0", "0.000000000001"]),
         (
             "fig07.learning_rates={step:2}",
-            "invalid-value",
+            ConfigError,
             ["fig07.protocol.learning_rates", "'step'", "per_decade"],
         ),
-        (f"{FIG04}.protocol.runz=1", "invalid-value", ["fig04.protocol", "'runz'", "runs"]),
-        ("seed=abc", "invalid-value", ["seed", "'abc'"]),
-        ("seed=-1", "invalid-value", ["seed", "-1"]),
-        ("seed=[1", "invalid-override", ["'seed=[1'"]),
-        ("demystifying_resnet/fig07.runs=3", "invalid-override", ["fig07.runs=3", "/"]),
-        ("seed", "invalid-override", ["'seed'"]),
-        ("overrides=[fig07.runs=3]", "invalid-override", ["--config"]),
-        ("+seed2=1", "unsettable-key", ["key=value"]),
+        (f"{FIG04}.protocol.runz=1", ConfigError, ["fig04.protocol", "'runz'", "runs"]),
+        ("seed=abc", ConfigError, ["seed", "'abc'"]),
+        ("seed=-1", ConfigError, ["seed", "-1"]),
+        ("seed=[1", ConfigError, ["'seed=[1'"]),
+        ("demystifying_resnet/fig07.runs=3", ConfigError, ["fig07.runs=3", "/"]),
+        ("seed", ConfigError, ["'seed'"]),
+        ("overrides=[fig07.runs=3]", ConfigError, ["--config"]),
+        ("+seed2=1", ConfigError, ["key=value"]),
         (
             f"{FIG04}.assumptions=[1.0,10.0]",
-            "invalid-value",
+            ConfigError,
             ["fig04.assumptions", "[1.0", "10.0]"],
         ),
-        (f"{FIG04}.tolerances.lambda_max=${{figures}}", "invalid-value", ["lambda_max", "[]"]),
+        (f"{FIG04}.tolerances.lambda_max=${{figures}}", ConfigError, ["lambda_max", "[]"]),
         (
             f"{FIG08}.protocol.per_network=${{paths}}",
-            "invalid-value",
+            ConfigError,
             ["fig08.protocol.per_network", "[…]"],
         ),
-        ("dataset.debian.package=x", "unknown-key", ["'dataset.debian.package'", "'debian'"]),
-        ("~dataset", "unsettable-key", []),
-        ("variant=odd", "unknown-variant", ["'odd'", "other-seed", "statistics-64", "shared-start"]),
-        ("scale=huge", "unknown-option", ["'huge'", "gpu_hour"]),
-        ("scale.name=huge", "unsettable-key", []),
-        ("fig07.scale=huge", "unknown-option", ["'huge'", "gpu_hour"]),
-        ("fig07.scale=3", "unsettable-key", ["scale=NAME"]),
-        ("fig07.scale.name=smoke", "unsettable-key", ["FIGURE.scale=NAME"]),
-        ("dataset=fashion-mnist", "unknown-option", ["'fashion-mnist'", "cifar10", "cifar100", "cifar10_jpeg"]),
-        ("dataset=cifar10x", "unknown-option", ["'cifar10x'", "cifar10", "cifar100"]),
-        ("dataset.folder=/nowhere", "invalid-value", ["dataset.folder", "'/nowhere'"]),
-        ("dataset.sources=[]", "invalid-value", ["dataset.sources"]),
-        ("dataset.sources=[debian]", "invalid-value", ["dataset"]),
-        ("device=tpu", "invalid-value", ["device", "'tpu'", "'auto'", "'cpu'", "'cuda'"]),
-        ("figures=[fig99]", "unknown-figure", ["'fig99'", "demystifying_resnet/fig09"]),
-        ("figure=3", "unsettable-key", []),
-        (f"{FIG04}=null", "unsettable-key", []),
-        (f"{FIG04}.protocol.depths=[3]", "invalid-value", ["fig04.protocol", "3", "2"]),
-        (f"{FIG04}.protocol.depths=[0]", "invalid-value", ["depths[0]", "0"]),
-        (f"{FIG04}.protocol.depths=[]", "invalid-value", ["fig04.protocol.depths"]),
-        (f"{FIG04}.protocol.depths=[2,2]", "invalid-value", ["fig04.protocol.depths", "2"]),
-        ("figure.demystifying_resnet.fig05.protocol.hessian_epochs=1", "invalid-value", ["hessian_epochs", "1"]),
-        (f"{FIG04}.protocol.zero_scale=-1", "invalid-value", ["zero_scale", "-1"]),
-        (f"{FIG04}.protocol.runs=0", "invalid-value", ["fig04.protocol.runs"]),
+        ("dataset.debian.package=x", ConfigError, ["'dataset.debian.package'", "'debian'"]),
+        ("~dataset", ConfigError, []),
+        ("variant=odd", ConfigError, ["'odd'", "other-seed", "statistics-64", "shared-start"]),
+        ("scale=huge", ConfigError, ["'huge'", "gpu_hour"]),
+        ("scale.name=huge", ConfigError, []),
+        ("fig07.scale=huge", ConfigError, ["'huge'", "gpu_hour"]),
+        ("fig07.scale=3", ConfigError, ["scale=NAME"]),
+        ("fig07.scale.name=smoke", ConfigError, ["FIGURE.scale=NAME"]),
+        ("dataset=fashion-mnist", ConfigError, ["'fashion-mnist'", "cifar10", "cifar100", "cifar10_jpeg"]),
+        ("dataset=cifar10x", ConfigError, ["'cifar10x'", "cifar10", "cifar100"]),
+        ("dataset.folder=/nowhere", ConfigError, ["dataset.folder", "'/nowhere'"]),
+        ("dataset.sources=[]", ConfigError, ["dataset.sources"]),
+        ("dataset.sources=[debian]", ConfigError, ["dataset"]),
+        ("device=tpu", ConfigError, ["device", "'tpu'", "'auto'", "'cpu'", "'cuda'"]),
+        ("figures=[fig99]", ConfigError, ["'fig99'", "demystifying_resnet/fig09"]),
+        ("figure=3", ConfigError, []),
+        (f"{FIG04}=null", ConfigError, []),
+        (f"{FIG04}.protocol.depths=[3]", ConfigError, ["fig04.protocol", "3", "2"]),
+        (f"{FIG04}.protocol.depths=[0]", ConfigError, ["depths[0]", "0"]),
+        (f"{FIG04}.protocol.depths=[]", ConfigError, ["fig04.protocol.depths"]),
+        (f"{FIG04}.protocol.depths=[2,2]", ConfigError, ["fig04.protocol.depths", "2"]),
+        ("figure.demystifying_resnet.fig05.protocol.hessian_epochs=1", ConfigError, ["hessian_epochs", "1"]),
+        (f"{FIG04}.protocol.zero_scale=-1", ConfigError, ["zero_scale", "-1"]),
+        (f"{FIG04}.protocol.runs=0", ConfigError, ["fig04.protocol.runs"]),
         (
             f"{FIG04}.protocol.networks=[highway]",
-            "invalid-value",
+            ConfigError,
             ["fig04.protocol", "'highway'", "'N-shortcut'"],
         ),
-        (f"{FIG08}.protocol.learning_rates=[-0.1]", "invalid-value", ["-0.1", "0"]),
+        (f"{FIG08}.protocol.learning_rates=[-0.1]", ConfigError, ["-0.1", "0"]),
         (
             f"{FIG08}.protocol.learning_rates=[nan]",
-            "invalid-value",
+            ConfigError,
             ["fig08.protocol.learning_rates[0]"],
         ),
         (
             f"{FIG08}.protocol.learning_rates=[inf]",
-            "invalid-value",
+            ConfigError,
             ["fig08.protocol.learning_rates[0]"],
         ),
-        (f"{FIG04}.protocol.runs_at=[{{depth:2,runs:0}}]", "invalid-value", ["runs_at[0].runs", "0"]),
-        ("paths.data=null", "invalid-value", ["paths.data", "None"]),
-        ("whitening.components=20", "invalid-value", ["whitening", "10", "MNIST"]),
-        ("figure.demystifying_resnet.fig07.protocol.epochs=0", "invalid-value", ["0", "1"]),
-        ("checkpoint_seconds=-1", "invalid-value", ["checkpoint_seconds", "-1", "0"]),
-        ("kernel=fast", "invalid-value", ["kernel", "'fast'", "'auto'", "'fused'", "'torch'"]),
+        (f"{FIG04}.protocol.runs_at=[{{depth:2,runs:0}}]", ConfigError, ["runs_at[0].runs", "0"]),
+        ("paths.data=null", ConfigError, ["paths.data", "None"]),
+        ("whitening.components=20", ConfigError, ["whitening", "10", "MNIST"]),
+        ("figure.demystifying_resnet.fig07.protocol.epochs=0", ConfigError, ["0", "1"]),
+        ("checkpoint_seconds=-1", ConfigError, ["checkpoint_seconds", "-1", "0"]),
+        ("kernel=fast", ConfigError, ["kernel", "'fast'", "'auto'", "'fused'", "'torch'"]),
         (
             f"{FIG04}.protocol.networks=[xavier-relu]",
-            "invalid-value",
+            ConfigError,
             ["fig04.protocol", "Hessians"],
         ),
         (
             f"{FIG08}.protocol.networks=[2-shortcut-relu,xavier-elu]",
-            "invalid-value",
+            ConfigError,
             ["fig08.protocol", "'xavier-elu'", "'N-shortcut'"],
         ),
-        (f"{FIG08}.protocol.depths=[3]", "invalid-value", ["fig08.protocol", "3", "2"]),
+        (f"{FIG08}.protocol.depths=[3]", ConfigError, ["fig08.protocol", "3", "2"]),
         (
             f"{FIG08}.protocol.per_network=[{{network:elu}}]",
-            "invalid-value",
+            ConfigError,
             ["per_network[0].network", "'elu'", "'N-shortcut'"],
         ),
         (
             f"{FIG08}.protocol.per_network=[{{network:xavier-relu,depths:[3]}}]",
-            "invalid-value",
+            ConfigError,
             ["fig08.protocol", "3"],
         ),
         (
             f"{FIG08}.protocol.per_network=[{{network:xavier}},{{network:xavier}}]",
-            "invalid-value",
+            ConfigError,
             ["fig08.protocol", "'xavier'", "per_network"],
         ),
         (
             f"{FIG08}.protocol.per_network=[{{network:xavier-relu,depths:[4,4]}}]",
-            "invalid-value",
+            ConfigError,
             ["per_network[0].depths", "4"],
         ),
         (
             f"{FIG08}.protocol.per_network=[{{network:xavier-relu,learning_rates:[1,1]}}]",
-            "invalid-value",
+            ConfigError,
             ["learning_rates", "1"],
         ),
         (
             "figure.demystifying_resnet.fig05.protocol.per_network=[{network:xavier}]",
-            "invalid-value",
+            ConfigError,
             ["per_network", "[{'network'", "'xavier'", "}]", "0"],
         ),
         (
             f"{FIG08}.protocol.networks=[2-shortcut-relu-tanh]",
-            "invalid-value",
+            ConfigError,
             ["fig08.protocol"],
         ),
-        (f"{FIG08}.protocol.per_network=[{{network:xavier-relu,runs:0}}]", "invalid-value", ["per_network[0].runs"]),
+        (f"{FIG08}.protocol.per_network=[{{network:xavier-relu,runs:0}}]", ConfigError, ["per_network[0].runs"]),
         (
             f"{FIG08}.protocol.per_network=[{{network:xavier-relu,runz:3}}]",
-            "invalid-value",
+            ConfigError,
             ["per_network[0]", "'runz'", "runs"],
         ),
-        (f"{FIG04}.protocol.depths=[1000000000]", "invalid-value", ["depths[0]", "1000000000", "10000"]),
+        (f"{FIG04}.protocol.depths=[1000000000]", ConfigError, ["depths[0]", "1000000000", "10000"]),
         (
             f"{FIG04}.protocol.runs=1000000000",
-            "invalid-value",
+            ConfigError,
             ["fig04.protocol.runs", "1000000000"],
         ),
         (
             f"{FIG08}.protocol.epochs=1000000000",
-            "invalid-value",
+            ConfigError,
             ["fig08.protocol.epochs", "1000000000"],
         ),
         (
             f"{FIG04}.protocol.networks=[{'9' * 30}-shortcut]",
-            "invalid-value",
+            ConfigError,
             ["fig04.protocol"],
         ),
         (
             "figure.demystifying_resnet.theorem2.protocol.networks=[99-shortcut]",
-            "invalid-value",
+            ConfigError,
             ["theorem2.protocol.networks", "10"],
         ),
-        ("seed=9223372036854775808", "invalid-value", ["seed", "9223372036854775808"]),
-        ("=1", "unknown-key", ["''"]),
-        ("seed.=1", "invalid-override", []),
-        ("scale=[{a:1}]", "unsettable-key", []),
-        ("dataset.name=other", "unsettable-key", []),
-        ("dataset.files.train_images.name=../../x", "unsettable-key", []),
+        ("seed=9223372036854775808", ConfigError, ["seed", "9223372036854775808"]),
+        ("=1", ConfigError, ["''"]),
+        ("seed.=1", ConfigError, []),
+        ("scale=[{a:1}]", ConfigError, []),
+        ("dataset.name=other", ConfigError, []),
+        ("dataset.files.train_images.name=../../x", ConfigError, []),
         (
             "dataset.torchvision=FakeData",
-            "invalid-value",
+            ConfigError,
             ["dataset.torchvision", "'FakeData'", "'MNIST'", "'FashionMNIST'", "'KMNIST'"],
         ),
-        ("dataset.wheel.requirement='--no-index'", "invalid-value", ["wheel.requirement", "'--no-index'"]),
+        ("dataset.wheel.requirement='--no-index'", ConfigError, ["wheel.requirement", "'--no-index'"]),
         (
             "dataset.wheel.requirement='git+https://here/x'",
-            "invalid-value",
+            ConfigError,
             ["dataset.wheel.requirement", "'^[A-Za-z0-9]"],
         ),
-        ("dataset.folder='~nosuchuser/x'", "invalid-value", ["dataset.folder"]),
-        (f"dataset.folder={'x' * 5000}", "invalid-value", ["dataset.folder"]),
-        ("paths.results='a\nb'", "invalid-value", ["paths.results"]),
-        ("paths.results=''", "invalid-value", ["paths.results"]),
-        ("claims.demystifying_resnet=null", "unsettable-key", []),
+        ("dataset.folder='~nosuchuser/x'", ConfigError, ["dataset.folder"]),
+        (f"dataset.folder={'x' * 5000}", ConfigError, ["dataset.folder"]),
+        ("paths.results='a\nb'", ConfigError, ["paths.results"]),
+        ("paths.results=''", ConfigError, ["paths.results"]),
+        ("claims.demystifying_resnet=null", ConfigError, []),
         (
             "claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor=nan",
-            "invalid-value",
+            ConfigError,
             ["claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor"],
         ),
-        (f"{CLAIM}.needs.datasets=[mnist,nowhere]", "invalid-value", ["needs.datasets", "'nowhere'", "fashion_mnist"]),
-        (f"{CLAIM}.needs.scales=[paper,huge]", "invalid-value", ["needs.scales", "'huge'", "gpu_hour"]),
-        (f"{CLAIM}.not_yet=lost", "conflicting-not-yet", ["not_yet", "'lost'", "demystifying_resnet/fig04"]),
-        (f"{CLAIM}.checks.constant.networks=[3-shortcut]", "unknown-network", ["'3-shortcut'", "2-shortcut"]),
+        (f"{CLAIM}.needs.datasets=[mnist,nowhere]", ConfigError, ["needs.datasets", "'nowhere'", "fashion_mnist"]),
+        (f"{CLAIM}.needs.scales=[paper,huge]", ConfigError, ["needs.scales", "'huge'", "gpu_hour"]),
+        (f"{CLAIM}.not_yet=lost", ConfigError, ["not_yet", "'lost'", "demystifying_resnet/fig04"]),
+        (f"{CLAIM}.checks.constant.networks=[3-shortcut]", ConfigError, ["'3-shortcut'", "2-shortcut"]),
         (
             "claims.demystifying_resnet.shortcut-2-unique.needs.scales=[laptop]",
-            "unknown-network",
+            ConfigError,
             ["'4-shortcut'", "demystifying_resnet/fig09", "3-shortcut"],
         ),
         (
             f"{FIG04}.assumptions.data.setting=nowhere",
-            "invalid-value",
+            ConfigError,
             ["fig04", "assumptions.data.setting", "'nowhere'"],
         ),
         (
             "figure.demystifying_resnet.theorem2.protocol.networks=[2-shortcut-relu]",
-            "invalid-value",
+            ConfigError,
             ["theorem2.protocol.networks", "'N-shortcut'"],
         ),
         (
             "figure.demystifying_resnet.fig05.protocol.depths=[2,4]",
-            "invalid-value",
+            ConfigError,
             ["fig05.protocol.depths", "[2", "4]", "1"],
         ),
-        (f"{FIG02}.protocol.learning_rates=[0.1,0.01]", "invalid-value", ["fig02", "2 protocol.learning_rates"]),
-        (f"{FIG02}.protocol.networks=[resnet,1-shortcut]", "invalid-value", ["fig02", "2 protocol.networks"]),
-        (f"{FIG02}.draws_one=[rates]", "invalid-value", ["fig02", "draws_one 'rates'"]),
+        (f"{FIG02}.protocol.learning_rates=[0.1,0.01]", ConfigError, ["fig02", "2 protocol.learning_rates"]),
+        (f"{FIG02}.protocol.networks=[resnet,1-shortcut]", ConfigError, ["fig02", "2 protocol.networks"]),
+        (f"{FIG02}.draws_one=[rates]", ConfigError, ["fig02", "draws_one 'rates'"]),
     ],
 )
-def test_bad_input_is_refused_in_one_line(override: str, code: str, mentioned: list[str]) -> None:
+def test_bad_input_is_refused_in_one_line(override: str, kind: type[ResauditError], mentioned: list[str]) -> None:
     section, *names = override.split("=")[0].split(".")
     figure = "/".join(names[:2]) if section == "figure" and len(names) > 2 else "demystifying_resnet/fig07"
     # What all figures or claims have a part in is told by the whole; else one figure is enough, and soon composed.
     whole = section in ("claims", "figures", "variant")
-    with refused(code) as caught:
+    with refused(kind) as caught:
         load([override], only=None if whole else [figure])
-    assert [word for word in mentioned if word not in caught.value.line] == []
+    assert [word for word in mentioned if word not in str(caught.value)] == []
 
 
 @pytest.mark.parametrize(
@@ -454,28 +454,30 @@ def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, place: 
     text = ledger.read_text(encoding="utf-8")
     assert text.count(right) == 1
     ledger.write_text(text.replace(right, wrong), encoding="utf-8")
-    with refused("invalid-value", place=place):
+    with refused(ConfigError, place):
         load(folder=folder, only=["demystifying_resnet/fig07"])
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "code", "said"),
+    ("right", "wrong", "kind", "said"),
     [
-        ("title: Final losses", "titel: Final losses", "invalid-value", "'titel'"),
-        ("  runs: 10", "  runs: ten", "invalid-value", "fig07.yaml: protocol.runs is 'ten'"),
-        ("  - _trained", "  - _traind", "unknown-default", "mean _trained?"),
-        ("protocol:", "protocol: [", "invalid-configuration", "line "),
+        ("title: Final losses", "titel: Final losses", ConfigError, "'titel'"),
+        ("  runs: 10", "  runs: ten", ConfigError, "fig07.yaml: protocol.runs is 'ten'"),
+        ("  - _trained", "  - _traind", ConfigError, "mean _trained?"),
+        ("protocol:", "protocol: [", ConfigError, "line "),
     ],
 )
-def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, code: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_in_a_figures_file_names_it(
+    right: str, wrong: str, kind: type[ResauditError], said: str, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     file = folder / "paper" / "demystifying_resnet" / "fig07.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace(right, wrong, 1), encoding="utf-8")
-    with refused(code) as caught:
+    with refused(kind) as caught:
         load(folder=folder)
-    assert caught.value.line.startswith("config/paper/demystifying_resnet/fig07.yaml: ")
-    assert said in caught.value.line
-    assert "provider" not in caught.value.line
+    assert str(caught.value).startswith("config/paper/demystifying_resnet/fig07.yaml: ")
+    assert said in str(caught.value)
+    assert "provider" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -490,9 +492,9 @@ def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, code: 
 def test_of_shared_files_the_wrong_one_is_named_with_its_line(name: str, wrong: str, line: int, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     (folder / name).write_text(wrong, encoding="utf-8")
-    with refused("invalid-configuration", line=line) as caught:
+    with refused(ConfigError, f"line {line}") as caught:
         load(folder=folder)
-    assert str(caught.value.file).endswith(name)
+    assert f"{name}: " in str(caught.value)
 
 
 def test_figures_are_found_by_short_and_full_name() -> None:
@@ -512,12 +514,12 @@ def test_papers_named_alone_are_audited_alone_also_twice() -> None:
 def test_a_short_name_that_several_papers_have_is_refused_everywhere() -> None:
     """Sees one of several figures taken, or all of them, without a word."""
     for given in (["figures=[fig06]"], ["figures=fig07,table1"], ["figures=[fig04]", "protocol.runs=3"]):
-        with refused("ambiguous-figure") as caught:
+        with refused(ConfigError) as caught:
             load(given)
         short = re.findall(r"fig0[46]|table1", given[0])[0]
         of_papers = [name for name in files_of_figures(config_folder()) if name.endswith(f"/{short}")]
         assert len(of_papers) == 2
-        assert all(name in caught.value.line for name in of_papers)
+        assert all(name in str(caught.value) for name in of_papers)
         assert list(load([f"figures=[{of_papers[1]}]"]).chosen_figures()) == of_papers[1:]
 
 
@@ -525,13 +527,13 @@ def test_a_paper_and_another_papers_figure_of_one_name_are_told_apart() -> None:
     known = ["map/fig01", "map/map", "other/fig02"]
     assert figures_named("map", known) == ["map/fig01", "map/map"]
     assert figures_named("map/map", known) == ["map/map"]
-    with refused("ambiguous-figure", figures=["map/fig01", "other/map"]):
+    with refused(ConfigError, ["map/fig01", "other/map"]):
         figures_named("map", ["map/fig01", "other/map"])
 
 
 def test_a_misspelt_figure_in_a_key_is_suggested_as_it_can_be_written() -> None:
     for wrong, right in [("fig7.runs=3", "fig07"), ("fig6.runs=3", "figure.stable_scaling.fig06")]:
-        with refused("unknown-key", key=wrong.split("=")[0]) as caught:
+        with refused(ConfigError, wrong.split("=")[0]) as caught:
             load([wrong])
         assert right in re.split(r" or |\?| mean ", str(caught.value))
 
@@ -553,22 +555,22 @@ def test_one_figure_alone_is_what_it_is_among_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("listed", "code", "value"),
+    ("listed", "kind", "value"),
     [
-        ("[paper, _wrld]", "unknown-default", "'_wrld'"),
-        ("[../stable_scaling/paper]", "unknown-default", "'../stable_scaling/paper'"),
-        ("[{dataset: mnist}]", "unknown-default", "{'dataset': 'mnist'}"),
-        ("[fig04]", "unknown-default", "'fig04'"),
-        ("paper", "invalid-defaults", "'paper'"),
+        ("[paper, _wrld]", ConfigError, "'_wrld'"),
+        ("[../stable_scaling/paper]", ConfigError, "'../stable_scaling/paper'"),
+        ("[{dataset: mnist}]", ConfigError, "{'dataset': 'mnist'}"),
+        ("[fig04]", ConfigError, "'fig04'"),
+        ("paper", ConfigError, "'paper'"),
     ],
 )
 def test_files_that_cannot_be_listed_as_defaults_are_refused(
-    listed: str, code: str, value: str, tmp_path: Path
+    listed: str, kind: type[ResauditError], value: str, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     file = folder / "paper" / "shortcut_importance" / "fig04.yaml"
     file.write_text(f"defaults: {listed}\n", encoding="utf-8")
-    with refused(code, name="fig04", value=value) as caught:
+    with refused(kind, "fig04", value) as caught:
         load(folder=folder, only=["shortcut_importance/fig04"])
     assert caught.value.file == Path("config/paper/shortcut_importance/fig04.yaml")
 
@@ -585,16 +587,18 @@ def test_a_file_goes_over_those_it_lists_where_it_says_so(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "code"),
-    [("experiment: [", "invalid-configuration"), ("defaults: [_nowhere]", "unknown-default")],
+    ("text", "kind"),
+    [("experiment: [", ConfigError), ("defaults: [_nowhere]", ConfigError)],
     ids=["no-yaml", "no-base"],
 )
-def test_a_file_that_cannot_be_composed_is_named_among_all(text: str, code: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_composed_is_named_among_all(
+    text: str, kind: type[ResauditError], tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     (folder / "paper" / "shortcut_importance" / "fig04.yaml").write_text(text, encoding="utf-8")
-    with refused(code) as caught:
+    with refused(kind) as caught:
         load(folder=folder)
-    assert caught.value.line.startswith("config/paper/shortcut_importance/fig04.yaml: ")
+    assert str(caught.value).startswith("config/paper/shortcut_importance/fig04.yaml: ")
 
 
 @pytest.mark.parametrize(
@@ -618,7 +622,7 @@ def test_a_paper_is_on_arxiv_or_at_an_address(where: str, link: str, cited: str)
     ],
 )
 def test_a_paper_is_not_in_two_places_or_nowhere(where: str, place: str) -> None:
-    with refused("invalid-value", place=place):
+    with refused(ConfigError, place):
         validated(Paper, yaml.safe_load(f"{{title: Of a paper, short: Somebody, {where}}}"), "paper")
 
 
@@ -802,13 +806,13 @@ def test_folder_may_have_any_name(name: str) -> None:
 @pytest.mark.parametrize("name", ["a{b}", "}"])
 @pytest.mark.parametrize("key", ["data", "results", "figures"])
 def test_folder_that_snakemake_takes_for_a_wildcard_is_refused(name: str, key: str) -> None:
-    with refused("invalid-value", place=f"paths.{key}"):
+    with refused(ConfigError, f"paths.{key}"):
         load([f"paths.{key}=./{name}"], only=[])
 
 
 def test_folder_with_a_comma_is_said_to_need_another_form() -> None:
     given = overrides_from({"overrides": "[paths.results=a,b/r]"})
-    with refused("invalid-override") as caught:
+    with refused(ConfigError, "does not parse") as caught:
         load(given, only=[])
     assert "paths={results: 'a,b'}" in str(caught.value)
     assert load(overrides_from({"paths": {"results": "a,b"}}), only=[]).paths.results == "a,b"
@@ -838,7 +842,7 @@ NO_MAPPINGS = [
 def test_file_of_configuration_that_is_no_mapping_is_refused(text: str, file: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     (folder / file).write_text(text, encoding="utf-8")
-    with refused("invalid-mapping", path=folder / file):
+    with refused(ConfigError, folder / file):
         claims_as_written(folder / file) if "claims" in file else load(
             folder=folder, only=["shortcut_importance/fig04"]
         )
@@ -856,17 +860,16 @@ def test_section_of_a_figure_that_is_none_is_refused(key: str, value: str, tmp_p
         file.write(f"{section}: {f'{{{scale}: {value}}}' if scale else value}\n" if in_file else "")
     given = [] if in_file else [f"figure.shortcut_importance.fig04.{key}={value}"]
     asked = [*given, "scale=smoke", "variant=control"]
-    with refused("invalid-value") as caught:
+    with refused(ConfigError, key) as caught:
         load(asked, folder, only=["shortcut_importance/fig04"])
-    assert str(caught.value.fields["place"]).endswith(key)
+    assert f"{key} " in str(caught.value)
 
 
 @pytest.mark.parametrize("each", ["3", "{reason: a, variants: 3}", "{reason: a, variants: {control: 3}}"])
 def test_assumption_that_is_none_is_refused_also_under_a_variant(each: str) -> None:
     asked = [f"{FIG04}.assumptions={{x: {each}}}", "variant=control"]
-    with refused("invalid-value") as caught:
+    with refused(ConfigError, ".assumptions.x"):
         load(asked, only=["demystifying_resnet/fig04"])
-    assert ".assumptions.x" in str(caught.value.fields["place"])
 
 
 @pytest.mark.parametrize(
@@ -884,7 +887,7 @@ def test_a_variant_that_gives_no_figure_is_refused_when_planning(override: str, 
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace("overrides: [protocol.zero_scale=0]", f"overrides: [{override}]"), encoding="utf-8")
     config = load(["figures=[demystifying_resnet/fig04]"], folder)
-    with refused("invalid-variant", variant="exactly-zero") as caught:
+    with refused(ConfigError, "exactly-zero") as caught:
         check_under_variants(config, Files(folder))
     assert said in str(caught.value)
     assert "fig04" in str(caught.value)
@@ -903,7 +906,7 @@ def test_a_file_whose_name_no_figure_can_have_is_refused_by_name(name: str, tmp_
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     copy = folder / "paper" / "demystifying_resnet" / f"{name}.yaml"
     shutil.copy(copy.with_name("theorem1.yaml"), copy)
-    with refused("invalid-figure-name", path=copy):
+    with refused(ConfigError, copy):
         load(["figures=[theorem2]"], folder)
 
 
@@ -920,12 +923,12 @@ def test_yaml_without_end_is_refused(text: str, file: str, tmp_path: Path) -> No
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     place = folder / (file if file != "claims" else "paper/shortcut_importance/claims.yaml")
     place.write_text(text, encoding="utf-8")
-    with refused("endless-configuration", path=place):
+    with refused(ConfigError, place):
         claims_as_written(place) if file == "claims" else load(folder=folder, only=["shortcut_importance/fig04"])
 
 
 @pytest.mark.parametrize("key", ["scales", "variant_scales"])
 def test_reductions_of_a_scale_that_does_not_exist_are_refused(key: str) -> None:
     """They would be ignored: the figure would be drawn in full."""
-    with refused("unknown-scale", place=f"figure.shortcut_importance.fig04.{key}", name="smok"):
+    with refused(ConfigError, f"figure.shortcut_importance.fig04.{key}", "smok"):
         load([f"figure.shortcut_importance.fig04.{key}={{smok: {{runs: 2}}}}"], only=["shortcut_importance/fig04"])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from resaudit.base.errors import MachineError
 from resaudit.runtime import devices
 from resaudit.runtime.devices import VISIBLE, claim_device, cuda_is_usable, visible_devices
 from tests.refusals import refused
@@ -118,7 +119,7 @@ def test_jobs_of_slurm_that_both_see_device_0_do_not_wait_for_each_other(tmp_pat
 def test_a_folder_of_locks_that_cannot_be_made_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / f"resaudit-devices-{os.getuid()}").touch()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with refused("unwritable-locks", folder=tmp_path / f"resaudit-devices-{os.getuid()}"):
+    with refused(MachineError, tmp_path / f"resaudit-devices-{os.getuid()}"):
         claim_device({VISIBLE: "0"})
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from resaudit.base.errors import ResultsError
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.jobs.job import Execution, Job
 from resaudit.plan.composition import load
@@ -69,7 +70,7 @@ SPOILT = ({"cpu": {"train": -1}}, {"cpu": {"train": 1e308}}, {"cuda": {"train": 
 @pytest.mark.parametrize("spoil", [partial(written, **spoilt) for spoilt in SPOILT])
 def test_a_damaged_calibration_is_refused(spoil: Callable[[Path], Path], tmp_path: Path) -> None:
     config = load(given(spoil(tmp_path)))
-    with refused("unreadable-file"):
+    with refused(ResultsError, "calibration.json"):
         Estimates.of(config)
 
 

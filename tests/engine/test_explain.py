@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from resaudit.audit.terminal import explain_claim
-from resaudit.base.errors import one_named
+from resaudit.base.errors import ConfigError, one_named
+from resaudit.base.papers import add_papers
 from resaudit.cli import explain
 from resaudit.plan.check import checks_by_name
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from tests.conftest import in_process
+from tests.conftest import CHECKOUT, in_process
 from tests.refusals import refused
 
 PAPER = "demystifying_resnet"
@@ -56,6 +57,16 @@ def test_a_theorem_is_explained_with_its_job() -> None:
     assert "  theorem/theorem-1-" in lines
     assert "results/KIND/ID" in lines
     assert "train/" not in lines
+
+
+@pytest.mark.usefixtures("no_paper_stays")
+def test_the_papers_plain_page_is_named_where_there_is_one() -> None:
+    (page,) = (line.strip() for line in explained("fig07") if line.endswith("plain.py"))
+    assert "def network(" in Path(page).read_text(encoding="utf-8")
+    add_papers(CHECKOUT / "examples")
+    config = load(["figures=[adam]"])
+    name = next(iter(make_plan(config).figures))
+    assert "plain.py" not in "".join(explain.explain_figure(make_plan(config), config.figure[name], name))
 
 
 def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,9 +126,9 @@ def test_a_name_is_found_by_its_beginning_and_near_names_are_suggested() -> None
     known = ["p/fig04", "p/fig04_deep", "p/relu-final-loss", "p/relu-stuck"]
     assert one_named("claim", "fig04", known) == "p/fig04"
     assert one_named("claim", "relu-f", known) == "p/relu-final-loss"
-    with refused("ambiguous-name", kind="claim", name="relu", names=["p/relu-final-loss", "p/relu-stuck"]):
+    with refused(ConfigError, "claim", "relu", ["p/relu-final-loss", "p/relu-stuck"]):
         one_named("claim", "relu", known)
     for name, suggested in [("fig4", ["p/fig04"]), ("zzz", known)]:
-        with refused("unknown-name", kind="claim", name=name) as caught:
+        with refused(ConfigError, "claim", name) as caught:
             one_named("claim", name, known)
         assert [other for other in known if re.search(rf"{other}\b(?!_)", str(caught.value))] == suggested

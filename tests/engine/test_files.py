@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from resaudit.base.errors import MachineError
 from resaudit.base.files import remove_partial, written_whole
+from tests.claims.made import mentions
 from tests.refusals import refused
 
 
@@ -15,8 +17,9 @@ def test_what_the_disk_does_not_confirm_gets_no_name(tmp_path: Path) -> None:
     """Some file systems say only when asked to write all out that they cannot; a device always says so."""
     path = tmp_path / "result"
     path.write_text("old")
-    with refused("unwritable-file", reason=os.strerror(errno.EINVAL)), written_whole(path) as temporary:
+    with refused(MachineError, "free space or allow it, or") as caught, written_whole(path) as temporary:
         temporary.symlink_to("/dev/null")
+    assert mentions(str(caught.value), "disk", os.strerror(errno.EINVAL))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

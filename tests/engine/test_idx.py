@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as npst
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError, ResauditError
 from resaudit.data.description import described
 from resaudit.data.idx import parse_idx, to_idx
 from tests.refusals import refused
@@ -21,18 +21,18 @@ def test_parsing_undoes_writing(array: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "code"),
+    ("content", "kind"),
     [
-        (b"", "invalid-idx"),
-        (b"\0\0\x0d\x01\0\0\0\x01" + b"\0" * 4, "invalid-idx"),
-        (b"\0\0\x08\x03\0\0", "invalid-idx"),
-        (b"\0\0\x08\x01\0\0\0\x05abc", "invalid-idx-size"),
-        (b"\0\0\x08\x01\0\0\0\x02abc", "invalid-idx-size"),
-        (b"\0\0\x08\x03" + b"\xff" * 12, "invalid-idx-size"),
+        (b"", DataError),
+        (b"\0\0\x0d\x01\0\0\0\x01" + b"\0" * 4, DataError),
+        (b"\0\0\x08\x03\0\0", DataError),
+        (b"\0\0\x08\x01\0\0\0\x05abc", DataError),
+        (b"\0\0\x08\x01\0\0\0\x02abc", DataError),
+        (b"\0\0\x08\x03" + b"\xff" * 12, DataError),
     ],
 )
-def test_malformed_files_are_refused(content: bytes, code: str) -> None:
-    with refused(code, name="it"):
+def test_malformed_files_are_refused(content: bytes, kind: type[ResauditError]) -> None:
+    with refused(kind, "it"):
         parse_idx(content, "it")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from resaudit.base.errors import ConfigError, ResauditError, ResultsError
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, plan_file, read_job, write_job
@@ -75,14 +76,14 @@ def test_a_damaged_file_is_written_again(whiten: Whiten, tmp_path: Path) -> None
 def test_an_unknown_job_is_refused(whiten: Whiten, tmp_path: Path) -> None:
     write_job(whiten, EXECUTION, tmp_path)
     for key in ("train/nothing", "nothing/nothing", "whiten", "../whiten"):
-        with refused("unplanned-job", key=key, results=tmp_path):
+        with refused(ResultsError, key, tmp_path):
             read_job(tmp_path, key)
 
 
 def test_an_input_that_is_not_planned_is_named(whiten: Whiten, tmp_path: Path) -> None:
     write_job(whiten, EXECUTION, tmp_path)
     plan_file(tmp_path, whiten.data.key).unlink()
-    with refused("unplanned-job", key=whiten.data.key):
+    with refused(ResultsError, whiten.data.key):
         read_job(tmp_path, whiten.key)
 
 
@@ -91,33 +92,33 @@ def edited(**changes: Any) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize(
-    ("edit", "code", "mentioned"),
+    ("edit", "kind", "mentioned"),
     [
-        (lambda text: text[:-20], "unreadable-plan", ""),
-        (lambda _: "[]", "unreadable-plan", ""),
-        (edited(settings={}), "unreadable-plan", "(2 "),
-        (edited(settings=3), "unreadable-plan", ""),
-        (edited(inputs=[]), "unreadable-plan", ""),
-        (edited(execution={"device": []}), "unreadable-plan", ""),
-        (edited(kind="nothing"), "unknown-kind", "'nothing'"),
-        (edited(settings={"components": 9, "centered": True}), "conflicting-plan", "whiten/mnist-pca9-centered-"),
+        (lambda text: text[:-20], ResultsError, ""),
+        (lambda _: "[]", ResultsError, ""),
+        (edited(settings={}), ResultsError, "(2 "),
+        (edited(settings=3), ResultsError, ""),
+        (edited(inputs=[]), ResultsError, ""),
+        (edited(execution={"device": []}), ResultsError, ""),
+        (edited(kind="nothing"), ConfigError, "'nothing'"),
+        (edited(settings={"components": 9, "centered": True}), ResultsError, "whiten/mnist-pca9-centered-"),
     ],
 )
 def test_a_damaged_file_is_refused_in_one_line(
-    edit: Callable[[str], str], code: str, mentioned: str, whiten: Whiten, tmp_path: Path
+    edit: Callable[[str], str], kind: type[ResauditError], mentioned: str, whiten: Whiten, tmp_path: Path
 ) -> None:
     file = write_job(whiten, EXECUTION, tmp_path)
     file.write_text(edit(file.read_text()))
-    with refused(code) as caught:
+    with refused(kind) as caught:
         read_job(tmp_path, whiten.key)
-    assert mentioned in caught.value.line
+    assert mentioned in str(caught.value)
 
 
 def test_the_file_of_another_job_is_refused(plan: Plan, tmp_path: Path) -> None:
     one, other = [job for job in plan.jobs_of("train").values() if job.sweep is None][:2]
     plan_file(tmp_path, one.key).parent.mkdir(parents=True)
     write_job(other, EXECUTION, tmp_path).rename(plan_file(tmp_path, one.key))
-    with refused("conflicting-plan", path=plan_file(tmp_path, one.key), other=other.key):
+    with refused(ResultsError, plan_file(tmp_path, one.key), other.key):
         read_job(tmp_path, one.key)
 
 

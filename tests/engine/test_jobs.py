@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, MachineError, ResauditError, ResultsError
 from resaudit.base.files import sha256_of, write_json, written_whole
 from resaudit.data.moments import Moments
 from resaudit.data.whiten import summary
 from resaudit.data.whitening import Whitened
-from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.checkpoints import Checkpoint, made_by
 from resaudit.jobs.job import Execution, Work
+from resaudit.jobs.results import save_arrays
 from resaudit.jobs.runner import device_of
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
@@ -63,13 +63,13 @@ def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -
     hessians = first_hessians()
     folder, values = hessians.folder(tmp_path), np.ones((1, 2))
     save_arrays(folder / "spectra.npz", hessians.files["spectra.npz"](*[values] * 7, values > 0))
-    with refused("missing-file", path=folder / "settings.json"):
+    with refused(ResultsError, folder / "settings.json"):
         hessians.read(tmp_path)
     write_json(folder / "settings.json", hessians.identity | {"seed": 2})
-    with refused("other-settings", path=folder / "settings.json"):
+    with refused(ResultsError, folder / "settings.json"):
         hessians.read(tmp_path)
     write_json(folder / "settings.json", hessians.identity)
-    with refused("missing-file", path=folder / "provenance.json"):
+    with refused(ResultsError, folder / "provenance.json"):
         hessians.read(tmp_path)
     record(folder)
     assert hessians.read(tmp_path).lambda_max.shape == (1, 2)
@@ -86,11 +86,11 @@ def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], 
     write_json(folder / "settings.json", hessians.identity)
     record(folder)
     path.write_bytes(edit(path.read_bytes()))
-    with refused("changed-file", path=path):
+    with refused(ResultsError, path):
         hessians.read(tmp_path)
     for nonsense in ("", "[]", "{}", '{"sha256": 3}'):
         (folder / "provenance.json").write_text(nonsense)
-        with refused("unreadable-file", path=folder / "provenance.json"):
+        with refused(ResultsError, folder / "provenance.json"):
             hessians.read(tmp_path)
 
 
@@ -102,12 +102,12 @@ def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_pat
     save_arrays(folder / "samples.npz", few)
     record(folder)
     write_json(folder / "settings.json", data.identity | {"centered": False})
-    with refused("other-settings", path=folder / "settings.json"):
+    with refused(ResultsError, folder / "settings.json"):
         data.samples(tmp_path)
     write_json(folder / "settings.json", data.identity)
     assert data.samples(tmp_path).labels.tolist() == few.labels.tolist()
     save_arrays(folder / "samples.npz", dataclasses.replace(few, labels=few.labels[::-1].copy()))
-    with refused("changed-file", path=folder / "samples.npz"):
+    with refused(ResultsError, folder / "samples.npz"):
         data.samples(tmp_path)
 
 
@@ -177,7 +177,7 @@ def test_a_name_never_stands_for_half_a_file(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
-    with refused("unwritable-file", reason=os.strerror(errno.ENOSPC)), written_whole(tmp_path / "x"):
+    with refused(MachineError, os.strerror(errno.ENOSPC)), written_whole(tmp_path / "x"):
         Path("/dev/full").write_text("more than it holds")
 
 
@@ -268,7 +268,7 @@ def test_a_job_claims_the_gpu_that_it_uses_and_no_other(
 def test_cuda_where_there_is_none_is_refused_to_what_wants_it() -> None:
     relu, linear = first_training("fig08"), first_training("fig07")
     assert device_of(linear, Execution(device="cuda")) == "cpu"
-    with refused("missing-gpu"):
+    with refused(ConfigError, "device is cuda, but torch sees"):
         device_of(relu, Execution(device="cuda"))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from resaudit.base.errors import ConfigError, ResultsError
 from resaudit.cli.workflow import JobsOfRules, started_for
 from resaudit.jobs.job import Execution
 from resaudit.plan import composition
@@ -61,7 +62,7 @@ def test_a_process_for_one_job_reads_it_and_its_inputs_and_composes_no_figure(
         assert one.of(needed.kind, id=needed.id) == needed
         assert one.cost(needed) == whole.cost(needed)
     assert one.plan.figures == {}
-    with refused("unplanned-job", key="train/x"):
+    with refused(ResultsError, "train/x"):
         JobsOfRules(given, CHECKOUT / "config", False, ["train/x"])
 
 
@@ -69,5 +70,5 @@ def test_a_drawing_that_no_figure_has_is_refused(tmp_path: Path) -> None:
     """Its folder may be asked of Snakemake as a target, perhaps of an earlier configuration."""
     given = ["scale=smoke", "figures=[stable_scaling/map]", f"paths.results={tmp_path}"]
     jobs = JobsOfRules(given, CHECKOUT / "config", writes=False)
-    with refused("unknown-job", key="draw/x-1"):
+    with refused(ConfigError, "draw/x-1"):
         jobs.of("draw", id="x-1")

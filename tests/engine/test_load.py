@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import resaudit
+from resaudit.base.errors import ConfigError, TableError
 from resaudit.base.papers import add_papers
 from resaudit.cli.skeleton import write_paper
 from resaudit.figures.drawing import DrawnAt, draw, read_about, read_csv
@@ -63,13 +64,13 @@ def test_the_table_says_what_it_is(places: list[str], source: str, guest: Path) 
 
 
 def test_what_cannot_be_loaded_is_refused(guest: Path) -> None:
-    with refused("unknown-name", name="coins/fig01"):
+    with refused(ConfigError, "coins/fig01"):
         resaudit.load("coins/fig01")
-    with refused("missing-table", figure="coins/fig01", folder=guest / "figures"):
+    with refused(TableError, "coins/fig01", guest / "figures"):
         resaudit.load("coins/fig01", papers_path=guest / "papers")
     csv = put(guest, "figures/coins/fig01.csv")
     csv.write_text(csv.read_text().replace("0.5", "0.25"))
-    with refused("changed-table", path=csv):
+    with refused(TableError, csv):
         resaudit.load("coins/fig01", guest / "papers")
 
 

@@ -53,7 +53,7 @@ def test_a_command_that_takes_too_long_is_ended_and_its_words_are_kept(
 def test_a_row_that_does_not_fit_takes_no_other_along(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def timed(_trial: object, _network: object, _recipe: object, by_graph: bool) -> on_gpu.Measured:
         if by_graph:
-            raise ResauditError("made-up", "too small")
+            raise ResauditError("too small")
         return on_gpu.Measured(0.01, 123.4, "eager")
 
     monkeypatch.setattr(on_gpu, "timed", timed)

@@ -1,6 +1,7 @@
 """Oracle: examples/, added to this process. Sees papers outside that are not found, and names that shadow others."""
 
 import json
+import os
 import shutil
 import sys
 from dataclasses import replace
@@ -12,8 +13,8 @@ import numpy as np
 import pytest
 
 from resaudit.base import papers as outside
-from resaudit.base.errors import ResauditError
-from resaudit.base.papers import add_papers, take_papers_path
+from resaudit.base.errors import ConfigError, PaperError, ResauditError
+from resaudit.base.papers import add_papers, exits_heard, take_papers_path
 from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import check_modules, overrides_from
 from resaudit.figures.drawing import DrawnAt, draw, figure_module
@@ -94,7 +95,7 @@ def test_the_hash_of_the_code_covers_the_package(folder: Path, bare: Path) -> No
 def test_a_module_that_does_not_parse_is_said_before_any_rule(folder: Path, bare: Path) -> None:
     composed(folder, bare)
     (folder / "adam" / "regret.py").write_text("def (\n", encoding="utf-8")
-    with refused("invalid-module") as caught:
+    with refused(PaperError, "correct it") as caught:
         check_imports()
     assert str(folder / "adam" / "regret.py") in str(caught.value)
 
@@ -103,19 +104,19 @@ BY_NAME = "import importlib\n\nimportlib.import_module('labelhelp')\n"
 
 
 @pytest.mark.parametrize(
-    ("helper", "importer", "code"),
+    ("helper", "importer", "kind"),
     [
-        ("labelhelp.py", "import labelhelp\n", "module-beside-package"),
-        ("labelhelp.py", "def late():\n    from labelhelp import SIZE\n", "module-beside-package"),
-        ("labelhelp.py", BY_NAME, "module-beside-package"),
-        ("labelhelp/__init__.py", "import labelhelp\n", "module-beside-package"),
-        ("labelhelp/sizes.py", "from labelhelp.sizes import SIZE\n", "module-beside-package"),
-        ("adam/labelhelp/sizes.py", "from adam.labelhelp.sizes import SIZE\n", "missing-init"),
-        ("adam/labelhelp/deep/sizes.py", "import adam.labelhelp.deep.sizes\n", "missing-init"),
+        ("labelhelp.py", "import labelhelp\n", PaperError),
+        ("labelhelp.py", "def late():\n    from labelhelp import SIZE\n", PaperError),
+        ("labelhelp.py", BY_NAME, PaperError),
+        ("labelhelp/__init__.py", "import labelhelp\n", PaperError),
+        ("labelhelp/sizes.py", "from labelhelp.sizes import SIZE\n", PaperError),
+        ("adam/labelhelp/sizes.py", "from adam.labelhelp.sizes import SIZE\n", PaperError),
+        ("adam/labelhelp/deep/sizes.py", "import adam.labelhelp.deep.sizes\n", PaperError),
     ],
 )
 def test_what_a_paper_imports_from_its_folder_is_code_or_refused(
-    helper: str, importer: str, code: str, folder: Path, bare: Path
+    helper: str, importer: str, kind: type[ResauditError], folder: Path, bare: Path
 ) -> None:
     """Sees a helper module whose edit would leave old results and old figures, and which no crate would hold."""
     for name in [name for name in sys.modules if name.startswith("labelhelp")]:
@@ -126,9 +127,9 @@ def test_what_a_paper_imports_from_its_folder_is_code_or_refused(
     jobs.write_text(jobs.read_text(encoding="utf-8") + importer, encoding="utf-8")
     composed(folder, bare)
     computing_kinds()
-    with refused(code) as caught:
+    with refused(kind) as caught:
         check_imports()
-    assert str(folder / helper.partition("labelhelp")[0] / "labelhelp") in caught.value.line
+    assert str(folder / helper.partition("labelhelp")[0] / "labelhelp") in str(caught.value)
 
 
 def test_what_lies_beside_a_paper_and_is_not_imported_may_stay(folder: Path, bare: Path) -> None:
@@ -160,9 +161,9 @@ def test_a_module_may_begin_with_a_byte_order_mark_and_must_be_utf_8(folder: Pat
     assert code_sha256("adam.jobs", "adam") == before
     check_imports()
     (folder / "adam" / "names.py").write_text("# coding: latin-1\nNAME = 'größe'\n", encoding="latin-1")
-    with refused("invalid-module") as caught:
+    with refused(PaperError, "correct it") as caught:
         check_imports()
-    assert "names.py" in caught.value.line
+    assert "names.py" in str(caught.value)
 
 
 def test_a_kind_of_job_without_files_is_refused(folder: Path, bare: Path) -> None:
@@ -170,7 +171,7 @@ def test_a_kind_of_job_without_files_is_refused(folder: Path, bare: Path) -> Non
     jobs = folder / "adam" / "jobs.py"
     jobs.write_text(jobs.read_text(encoding="utf-8").replace("    result = Stream\n", ""), encoding="utf-8")
     composed(folder, bare)
-    with refused("missing-files", paper="adam", kind="descend"):
+    with refused(PaperError, "adam", "descend"):
         computing_kinds()
 
 
@@ -192,25 +193,27 @@ def test_papers_path_is_taken_out_of_the_overrides(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "code"),
+    ("name", "kind"),
     [
-        ("random", "conflicting-paper-name"),
-        ("numpy", "conflicting-paper-name"),
-        ("identity_matters", "conflicting-paper-name"),
-        ("my-paper", "invalid-paper-name"),
-        ("übung", "invalid-paper-name"),
-        ("class", "invalid-paper-name"),
-        ("a" * 101, "invalid-paper-name"),
+        ("random", ConfigError),
+        ("numpy", ConfigError),
+        ("identity_matters", ConfigError),
+        ("my-paper", ConfigError),
+        ("übung", ConfigError),
+        ("class", ConfigError),
+        ("a" * 101, ConfigError),
     ],
 )
-def test_names_that_shadow_or_cannot_be_imported_are_refused(name: str, code: str, tmp_path: Path) -> None:
+def test_names_that_shadow_or_cannot_be_imported_are_refused(
+    name: str, kind: type[ResauditError], tmp_path: Path
+) -> None:
     (tmp_path / "config" / "paper" / name).mkdir(parents=True)
     (tmp_path / name).mkdir()
     (tmp_path / name / "__init__.py").touch()
     before = list(sys.path)
-    with refused(code, name=name):
+    with refused(kind, name):
         add_papers(tmp_path)
-    with refused(code, name=name):
+    with refused(kind, name):
         write_paper(name, tmp_path / "new")
     assert sys.path == before
     assert not (tmp_path / "new").exists()
@@ -219,64 +222,83 @@ def test_names_that_shadow_or_cannot_be_imported_are_refused(name: str, code: st
 
 def test_a_folder_that_is_no_folder_of_papers_is_refused(tmp_path: Path) -> None:
     for folder in (tmp_path / "none", tmp_path):
-        with refused("missing-paper", folder=folder):
+        with refused(ConfigError, folder):
             add_papers(folder)
     (tmp_path / "config" / "paper" / "coins").mkdir(parents=True)
-    with refused("missing-package", package=tmp_path / "coins" / "__init__.py"):
+    with refused(PaperError, tmp_path / "coins" / "__init__.py"):
         add_papers(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "code", "mentioned"),
+    ("file", "old", "new", "kind", "mentioned"),
     [
-        (MOMENTS, "experiment: streams", "experiment: stream", "invalid-value", ["'stream'", "streams", "Experiment"]),
-        (MOMENTS, "beta1: 0.9", "beta: 0.9", "invalid-value", ["protocol", "'beta'", "beta1"]),
-        (CLAIMS, "evidence: moments", "evidence: moment", "unknown-evidence", ["'moment'", "moments, regret"]),
-        (CLAIMS, "  statement: Division", "  #", "invalid-value", ["unbiased-second-moment.statement"]),
-        (CLAIMS, "check: mean_of_runs", "check: mean_of_run", "invalid-value", ["check", "'mean_of_run'"]),
-        (CLAIMS, "column: value", "column: moment", "unknown-column", ["'moment'", "adam/moments", "property, run"]),
+        (MOMENTS, "experiment: streams", "experiment: stream", ConfigError, ["'stream'", "streams", "Experiment"]),
+        (MOMENTS, "beta1: 0.9", "beta: 0.9", ConfigError, ["protocol", "'beta'", "beta1"]),
+        (CLAIMS, "evidence: moments", "evidence: moment", ConfigError, ["'moment'", "moments, regret"]),
+        (CLAIMS, "  statement: Division", "  #", ConfigError, ["unbiased-second-moment.statement"]),
+        (CLAIMS, "check: mean_of_runs", "check: mean_of_run", ConfigError, ["check", "'mean_of_run'"]),
+        (CLAIMS, "column: value", "column: moment", ConfigError, ["'moment'", "adam/moments", "property, run"]),
         (
             CLAIMS,
             "check: magnitude, properties: [change by rescaling]",
             "check: end_ratio, network: a, other: b, column: value",
-            "unknown-column",
+            ConfigError,
             [".same", "end_ratio", "'network'", "adam/moments"],
         ),
-        (CLAIMS, ", within_factor: 1.2", "", "invalid-value", ["at_least", "within_factor"]),
-        (CLAIMS, "  where: section 3", "where: section 3", "invalid-configuration", ["claims.yaml"]),
-        ("adam/jobs.py", "import numpy", "import numpi", "failing-code", ["ModuleNotFoundError", "line 5"]),
-        ("adam/jobs.py", "import numpy", "raise SystemExit(3)\nimport numpy", "failing-code", ["SystemExit", "line 5"]),
-        ("adam/experiments.py", "return {", "raise SystemExit; {", "failing-code", ["SystemExit", "adam/moments"]),
-        ("adam/jobs.py", "    gradients: ", "    gradients ", "failing-code", ["syntax", "line "]),
-        ("adam/experiments.py", "def jobs(", "def job(", "failing-code", ["TypeError", "line 9", "Streams", "jobs("]),
-        ("adam/experiments.py", ", seed=seed)", ")", "failing-code", ["adam/moments", "'seed'"]),
-        ("adam/experiments.py", "return {", "{", "invalid-jobs", ["NoneType", "dict"]),
-        ("adam/jobs.py", '"descend"', '"train"', "conflicting-kind", ["adam", "'train'"]),
+        (CLAIMS, ", within_factor: 1.2", "", ConfigError, ["at_least", "within_factor"]),
+        (CLAIMS, "  where: section 3", "where: section 3", ConfigError, ["claims.yaml"]),
+        ("adam/jobs.py", "import numpy", "import numpi", PaperError, ["ModuleNotFoundError", "line 5"]),
+        ("adam/jobs.py", "import numpy", "raise SystemExit(3)\nimport numpy", PaperError, ["SystemExit", "line 5"]),
+        ("adam/experiments.py", "return {", "raise SystemExit; {", PaperError, ["SystemExit", "adam/moments"]),
+        ("adam/jobs.py", "    gradients: ", "    gradients ", PaperError, ["syntax", "line "]),
+        ("adam/experiments.py", "def jobs(", "def job(", PaperError, ["TypeError", "line 9", "Streams", "jobs("]),
+        ("adam/experiments.py", ", seed=seed)", ")", PaperError, ["adam/moments", "'seed'"]),
+        ("adam/experiments.py", "return {", "{", PaperError, ["NoneType", "dict"]),
+        ("adam/jobs.py", '"descend"', '"train"', PaperError, ["adam", "'train'"]),
     ],
 )
 def test_a_newcomers_slips_get_one_line_that_says_what_to_do(
-    file: str, old: str, new: str, code: str, mentioned: list[str], folder: Path, bare: Path
+    file: str, old: str, new: str, kind: type[ResauditError], mentioned: list[str], folder: Path, bare: Path
 ) -> None:
     text = (folder / file).read_text(encoding="utf-8")
     assert old in text
     (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
-    with refused(code) as caught:
+    with refused(kind) as caught:
         make_plan(composed(folder, bare))
         computing_kinds()
-    assert [word for word in mentioned if word not in caught.value.line] == []
-    assert code == "conflicting-kind" or file.rpartition("/")[2] in caught.value.line
+    assert [word for word in mentioned if word not in str(caught.value)] == []
+    assert "def" in old or "descend" in old or file.rpartition("/")[2] in str(caught.value)
 
 
-def test_a_job_whose_code_exits_is_one_line(folder: Path, bare: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["exit(0)", "__import__('os')._exit(0)"])
+def test_a_job_whose_code_exits_is_one_line(end: str, folder: Path, bare: Path, tmp_path: Path) -> None:
     """Sees a job that fails with an empty log, or is taken for one that succeeded."""
     jobs = folder / "adam" / "jobs.py"
-    jobs.write_text(jobs.read_text("utf-8").replace("noise, found", "exit(0); noise, found"), encoding="utf-8")
+    jobs.write_text(jobs.read_text("utf-8").replace("noise, found", f"{end}; noise, found"), encoding="utf-8")
     job = next(iter(make_plan(composed(folder, bare)).jobs.values()))
     write_job(job, Execution(), tmp_path / "results")
     run = in_process("run", job.key, f"papers_path={folder}", cwd=tmp_path)
     assert run.returncode == 1
-    assert "[failing-code]" in run.stderr.splitlines()[-1]
-    assert f"{jobs} " in run.stderr
+    assert f"resaudit: error: {jobs} " in run.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("file", "old"), [("jobs.py", "import numpy"), ("experiments.py", "return {"), ("checks.py", "")]
+)
+def test_code_that_ends_the_process_ends_it_in_one_line(file: str, old: str, folder: Path, tmp_path: Path) -> None:
+    module = folder / "adam" / file
+    text = module.read_text(encoding="utf-8") if module.exists() else ""
+    module.write_text(text.replace(old, f"import os; os._exit(0)\n{old}", 1), encoding="utf-8")
+    ended = in_process("explain", "adam/moments", f"papers_path={folder}", cwd=tmp_path)
+    assert_exits(ended, module)
+    assert os._exit.__module__ == "posix"
+
+
+def test_a_forked_child_ends_as_it_likes() -> None:
+    with exits_heard():
+        if not (child := os.fork()):
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 def test_of_a_figure_that_lists_no_columns_any_can_be_read(folder: Path, bare: Path) -> None:
@@ -292,28 +314,28 @@ def test_a_figure_without_a_module_is_refused_before_any_job(folder: Path, bare:
     (folder / "adam" / "regret.py").unlink()
     plan = make_plan(composed(folder, bare))
     path, module = folder / "config/paper/adam/regret.yaml", folder / "adam/regret.py"
-    with refused("missing-figure-module", path=path, module=module):
+    with refused(PaperError, path, module):
         check_modules(plan.figures)
 
 
 @pytest.mark.parametrize("command", ["list", "explain"])
 @pytest.mark.parametrize(
-    ("old", "new", "code"),
+    ("old", "new", "fact"),
     [
-        ("def plot(", "def plots(", "missing-function"),
-        ("def table(", "tables = 1\n\n\ndef _table(", "missing-function"),
-        ('"descend"', '"train"', "conflicting-kind"),
+        ("def plot(", "def plots(", "regret.py has no plot"),
+        ("def table(", "tables = 1\n\n\ndef _table(", "regret.py has no table"),
+        ('"descend"', '"train"', "'train'"),
     ],
 )
 def test_what_only_drawing_would_meet_is_found_by(
-    command: str, old: str, new: str, code: str, folder: Path, tmp_path: Path
+    command: str, old: str, new: str, fact: str, folder: Path, tmp_path: Path
 ) -> None:
-    file = folder / ("adam/jobs.py" if code == "conflicting-kind" else "adam/regret.py")
+    file = folder / ("adam/jobs.py" if "train" in new else "adam/regret.py")
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new, 1), encoding="utf-8")
     assert_exits(
-        in_process(command, *["adam/regret"] * (command == "explain"), f"papers_path={folder}", cwd=tmp_path), code
+        in_process(command, *["adam/regret"] * (command == "explain"), f"papers_path={folder}", cwd=tmp_path), fact
     )
 
 
@@ -326,7 +348,7 @@ def test_a_figure_with_the_name_of_a_rule_is_refused_before_any_job(name: str, f
     text = claims.read_text(encoding="utf-8")
     claims.write_text(text.replace("evidence: regret", f"evidence: {name}"), encoding="utf-8")
     plan = make_plan(composed(folder, bare))
-    with refused("conflicting-figure-name", figure=f"adam/{name}"):
+    with refused(ConfigError, f"adam/{name}"):
         check_modules(plan.figures)
 
 
@@ -334,7 +356,7 @@ def test_a_figure_of_a_paper_that_cannot_be_imported_is_refused_before_any_job(f
     """Its module would lie where those of the checkout's papers do."""
     plan = make_plan(composed(folder, bare))
     lost = replace(plan, figures={"lost/fig01": plan.figures["adam/regret"]})
-    with refused("missing-figure-module", module=Path("src/lost/fig01.py"), path=Path("config/paper/lost/fig01.yaml")):
+    with refused(PaperError, Path("src/lost/fig01.py"), Path("config/paper/lost/fig01.yaml")):
         check_modules(lost.figures)
 
 
@@ -360,15 +382,15 @@ def test_a_module_that_gives_something_else_is_named_when_it_draws(
         run_planned(job, results)
     with pytest.raises(ResauditError) as caught:
         draw(part, DrawnAt("laptop", (), ()), results, tmp_path, "")
-    assert [word for word in ("fig01.py", *mentioned) if word not in caught.value.line] == []
+    assert [word for word in ("fig01.py", *mentioned) if word not in str(caught.value)] == []
     assert not (tmp_path / "figure.json").exists()
 
 
 def test_errors_about_a_table_name_the_module_that_makes_it() -> None:
     with pytest.raises(ResauditError) as error, errors_naming("table of fig07", "demystifying_resnet/fig07"):
-        raise ResauditError("made-up", "the fault")
+        raise ResauditError("the fault")
     for word in ("table of fig07", "the fault", "residual.demystifying_resnet.fig07"):
-        assert word in error.value.line
+        assert word in str(error.value)
 
 
 def test_a_skeleton_is_a_paper_and_is_never_written_over(tmp_path: Path, bare: Path) -> None:
@@ -378,7 +400,7 @@ def test_a_skeleton_is_a_paper_and_is_never_written_over(tmp_path: Path, bare: P
     check_modules(make_plan(config).figures)
     assert json.loads(config.model_dump_json())["claims"]["coins"]
     forget_papers()
-    with refused("existing-paper", path=tmp_path / "mine" / "config" / "paper" / "coins"):
+    with refused(ConfigError, tmp_path / "mine" / "config" / "paper" / "coins"):
         write_paper("coins", tmp_path / "mine")
     assert sorted((tmp_path / "mine").iterdir()) == [tmp_path / "mine" / "coins", tmp_path / "mine" / "config"]
 

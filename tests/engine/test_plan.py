@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from resaudit.audit.job import AuditJob
+from resaudit.base.errors import ConfigError
 from resaudit.claims.job import robustness_job
 from resaudit.data.whiten import Whiten
 from resaudit.figures.snapshots import snapshot_epochs
@@ -59,7 +60,7 @@ def test_a_job_reads_what_its_inputs_write() -> None:
 
 
 def test_an_unknown_job_is_refused() -> None:
-    with refused("unknown-job", key="train/nothing"):
+    with refused(ConfigError, "train/nothing"):
         Plans.composed(["figures=[demystifying_resnet/fig04]"]).job("train/nothing")
 
 
@@ -116,5 +117,5 @@ def test_figures_of_a_run_may_be_of_different_data_or_of_none() -> None:
     assert data == {"fig04": {"fashion_mnist-pca10-centered"}, "fig07": {"mnist-pca10-centered"}}
     assert {job.ensemble.seed for job in by_figure["fig04"] if job.kind == "hessians"} == {1}
     assert {job.ensemble.seed for job in by_figure["fig07"] if job.kind == "train"} == {7}
-    with refused("missing-data", figure="demystifying_resnet/fig07", experiment="rate_sweep"):
+    with refused(ConfigError, "demystifying_resnet/fig07", "rate_sweep"):
         plan_figure(own.config.figure["demystifying_resnet/fig07"].model_copy(update={"dataset": None}), "data")

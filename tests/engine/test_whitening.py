@@ -6,6 +6,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from resaudit.base.errors import ConfigError
 from resaudit.data.dataset import Signs
 from resaudit.data.moments import Moments, moments_of
 from resaudit.data.whitening import Whitened, whiten
@@ -74,7 +75,7 @@ def test_the_identity_is_nearest_and_farthest_of_all_signs(
 def test_more_components_than_directions_are_refused() -> None:
     images = np.zeros((4, 2, 2), dtype=np.uint8)
     images[:2, 0, 0] = 9
-    with refused("too-many-components", components=2, rank=1):
+    with refused(ConfigError, 2, 1):
         whiten(images, np.zeros(4, dtype=np.uint8), 2, centered=True)
 
 

@@ -15,6 +15,7 @@ import pytest
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from resaudit.base.errors import ConfigError
 from resaudit.cli.workflow import JobsOfRules, ReadableLog, make_readable, overrides_from, verdicts_in_words
 from resaudit.plan.composition import load
 from tests.claims.made import mentions
@@ -92,12 +93,12 @@ def test_verdicts_of_all_papers_or_of_what_is_asked_for_are_counted(tmp_path: Pa
 
 @pytest.mark.parametrize("number", [202405, 1e5, True, ["a", "b"], {"a": 1}])
 def test_a_folder_of_papers_that_snakemake_reads_as_no_text_is_refused(number: object) -> None:
-    with refused("numeric-folder", key="papers_path", value=number):
+    with refused(ConfigError, "papers_path", "not as text"):
         overrides_from({"papers_path": number})
 
 
 def test_config_is_given_once() -> None:
     overrides_from({}, ["snakemake", "--config", "scale=paper", "seed=2"])
     for second in (["--config", "seed=2"], ["-C", "seed=2"], ["--config=seed=2"]):
-        with refused("repeated-config"):
+        with refused(ConfigError, "--config is given twice; give"):
             overrides_from({}, ["snakemake", "--config", "scale=paper", *second])

@@ -37,7 +37,7 @@ def fill(folder: Path) -> Path:
 def test_a_full_results_folder_is_said_and_resumed(undisturbed: Path, tmp_path: Path, tmpfs: Mount) -> None:
     results = tmpfs(tmp_path / "results", "size=2m")
     line = error_of(few(tmp_path))
-    assert line.endswith("[unwritable-file]")
+    assert "cannot write" in line
     assert "results/whiten/" in line
     assert os.strerror(errno.ENOSPC) in line
     nothing_half_written(results)
@@ -82,7 +82,7 @@ def test_work_goes_on_where_no_checkpoint_can_be_written(undisturbed: Path, tmp_
     fill(tmpfs(tmp_path / "results" / "checkpoints", "size=16k"))
     code, said, same = train(tmp_path, undisturbed, ">&1")
     assert code == 0, said
-    assert re.search(r"^resaudit: .*results/checkpoints/train/.* \[unwritable-file\]$", said, re.MULTILINE)
+    assert re.search(r"^resaudit: .*cannot write results/checkpoints/train/", said, re.MULTILINE)
     assert os.strerror(errno.ENOSPC) in said
     assert same
 
@@ -96,7 +96,7 @@ def test_an_error_is_said_even_where_the_log_is_on_a_full_disk(tmp_path: Path) -
     run = run_command("bash", "-c", command, cwd=tmp_path)
     assert run.returncode == 1
     assert run.stdout.startswith("resaudit: error: ")
-    assert run.stdout.endswith("[unplanned-job]\n")
+    assert "train/nothing" in run.stdout
 
 
 @pytest.mark.parametrize("key", ["results", pytest.param("figures", marks=pytest.mark.slow)])
@@ -105,7 +105,7 @@ def test_a_read_only_folder_is_said_before_any_job(key: str, tmp_path: Path, tmp
     tmpfs(folder, "ro")
     run = few(tmp_path)
     line = error_of(run)
-    assert line.endswith(f"paths.{key} [unwritable-folder]")
+    assert line.endswith(f"paths.{key}")
     assert str(folder) in line
     assert "rule whiten" not in run.stdout + run.stderr
     assert {path.name for path in tmp_path.iterdir()} <= {key, ".snakemake"}
@@ -143,6 +143,6 @@ def test_read_only_modes_are_said_to_who_is_not_root(copy: Path) -> None:
         pytest.skip("root may write anywhere, whatever the mode")
     (copy / "figures").chmod(0o555)
     try:
-        assert error_of(few(copy)).endswith("paths.figures [unwritable-folder]")
+        assert error_of(few(copy)).endswith("paths.figures")
     finally:
         (copy / "figures").chmod(0o755)

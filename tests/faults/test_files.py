@@ -165,6 +165,17 @@ def test_a_rule_fails_whose_first_command_fails(copy: Path) -> None:
     assert re.search(r"^rm: .*theorem1\.tex", run.stderr, re.MULTILINE), run.stderr[-3000:]
 
 
+def test_a_latex_table_that_was_removed_comes_back(copy: Path, undisturbed: Path) -> None:
+    table = Path("figures", PAPER, "theorem1.tex")
+    (copy / table).unlink()
+    again = few(copy)
+    assert again.returncode == 0, again.stderr[-3000:]
+    assert not re.search(r"\n(?:local)?rule (?!show|audit|all)", again.stdout + again.stderr)
+    assert (copy / table).read_bytes() == (undisturbed / table).read_bytes()
+    last = few(copy)
+    assert NOTHING in last.stdout + last.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "way", "redrawn"), ALL)
 def test_every_spoilt_file_is_said_or_redone(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.jobs.arrays import load_arrays, save_arrays
+from resaudit.jobs.results import load_arrays, save_arrays
 from tests.fuzz.inputs import canary, damaged, fired, fuzzed, unless_refused
 
 

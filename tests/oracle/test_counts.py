@@ -23,7 +23,7 @@ from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.ensemble import descend
 from residual.demystifying_resnet.training.linear import LinearObjective
-from tests.oracle.sample_loss import flatten
+from tests.oracle.test_hessians import flatten
 
 compiled = pytest.mark.skipif(library() is None, reason="the compiled kernel was not built")
 EPS = np.finfo(np.float64).eps

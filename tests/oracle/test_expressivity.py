@@ -1,4 +1,4 @@
-"""Oracles of Theorem 3.2's numerics: matrices by hand, both products of every layer, SciPy's distances, rounding.
+"""Oracles of Theorem 3.2's numerics: both products of every layer, SciPy's distances, rounding.
 
 They see a block that moves or leaves the wrong points, a weight that is not the lemma's, a saved product that was not
 zero, labellings that share more than they may, a closest pair that is missed, and a bound that rounding breaks.
@@ -11,6 +11,7 @@ import pytest
 import torch
 from scipy.spatial.distance import pdist
 
+from residual.identity_matters import plain
 from residual.identity_matters.relu import memorize, network
 from residual.identity_matters.relu.lemma import check_lemma, hard_points
 from residual.identity_matters.relu.measured import Case, LemmaSizes
@@ -21,7 +22,6 @@ from residual.identity_matters.relu.network import (
     moved_bound,
     output_bound,
     run,
-    run_plainly,
 )
 from residual.identity_matters.relu.points import (
     distinct,
@@ -51,33 +51,17 @@ def labels(seed: int = 0, n: int = N) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(seed).integers(CLASSES, size=n))
 
 
-def by_hand(x: np.ndarray, own: np.ndarray, q: np.ndarray, rho: float) -> tuple[np.ndarray, int]:
-    """The outputs by the lemma's matrices, layer by layer, in NumPy, and the number of weights and biases."""
-    k, h, weights = x.shape[1], x.copy(), 0
-    for first in range(0, len(x), k):
-        chosen = slice(first, min(first + k, len(x)))
-        u = np.zeros((k, k))
-        v = np.zeros((k, k))
-        s = np.full(k, -(1 - 2 * rho))
-        u[: len(x[chosen])] = x[chosen]
-        for i, point in enumerate(x[chosen]):
-            v[:, i] = (q[own[first + i]] - point) / (point @ point - (1 - 2 * rho))
-        h = h + np.maximum(h @ u.T + s, 0) @ v.T
-        weights += u.size + v.size + s.size
-    u, s, v = q, np.full(len(q), -0.5), np.diag([1 / (each @ each - 0.5) for each in q])
-    return np.maximum(h @ u.T + s, 0) @ v.T, weights + u.size + v.size + s.size
+def plainly(built: Network, own: torch.Tensor) -> torch.Tensor:
+    return plain.memorize(built.moved, own, built.surrogates, (1 - built.threshold) / 2)
 
 
 @pytest.mark.parametrize("share", [1 / 6, 0.6])
 def test_the_network_is_the_lemmas_matrices(share: float) -> None:
     built, own = made(share=share), labels()
-    rho = (1 - built.threshold) / 2
-    expected, weights = by_hand(points(), own.numpy(), built.surrogates.numpy(), rho)
-    np.testing.assert_allclose(run(built, [own])[0].outputs.numpy(), expected, atol=1e-11)
-    np.testing.assert_allclose(run_plainly(built, own).numpy(), expected, atol=1e-11)
-    assert count_parameters(N, K, K, CLASSES) == weights + K * K
+    expected = plainly(built, own)
+    np.testing.assert_allclose(run(built, [own])[0].outputs, expected, atol=1e-11)
     if share == 0.6:
-        assert (expected.argmax(axis=1) != own.numpy()).any()  # points too near each other are disturbed
+        assert (expected.argmax(dim=1) != own).any()  # points too near each other are disturbed
 
 
 @pytest.mark.parametrize("rows", [32, 100, N])
@@ -88,7 +72,7 @@ def test_labellings_and_parts_of_the_points_do_not_matter_to_each_other(
     monkeypatch.setattr(network, "NUMBERS", 1)
     built, both = made(share=0.6), [labels(1), labels(2)]
     for together, alone in zip(run(built, both), both, strict=True):
-        np.testing.assert_allclose(together.outputs, run_plainly(built, alone), atol=1e-11)
+        np.testing.assert_allclose(together.outputs, plainly(built, alone), atol=1e-11)
         by_itself = run(built, [alone])[0]
         assert together.remaining.tolist() == by_itself.remaining.tolist()
         np.testing.assert_allclose(together.disturbance, by_itself.disturbance, atol=1e-11)

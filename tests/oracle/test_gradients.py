@@ -6,11 +6,10 @@ import torch
 
 from resaudit.data.moments import Moments
 from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.ensemble import descend
 from residual.demystifying_resnet.training.linear import LinearObjective
-from tests.oracle.sample_loss import sample_loss
 
 CPU = torch.device("cpu")
 NETWORKS = [(0, "orthogonal", 1.0), (0, "xavier", 1.0), (1, "xavier", 0.01), (2, "xavier", 0.01), (2, "xavier", 1.0),
@@ -24,9 +23,9 @@ def test_loss_and_gradient_equal_autograd_on_all_samples(
     network = Network(shortcut_depth, 6, 10)
     weights = initial_weights(network, initialization, scale, 7, 2)
     excess, gradient = LinearObjective.of(network, moments, CPU)(weights)
-    loss = sample_loss(network, torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets))
+    samples = torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets)
     for run in range(2):
-        expected, value = torch.func.grad_and_value(loss)(weights[:, run])
+        expected, value = torch.func.grad_and_value(plain.loss)(weights[:, run], *samples, shortcut_depth)
         assert (gradient[:, run] - expected).norm() <= 1e-10 * expected.norm()
         assert (excess[run] + moments.optimal_loss - value).abs() <= 1e-10 * value
 
@@ -42,40 +41,14 @@ def test_gradient_equals_finite_differences(moments: Moments) -> None:
     assert (forward - backward) / (2 * step) == pytest.approx((gradient * direction).sum().item(), rel=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("shortcut_depth", "initialization", "scale", "rate"),
-    [(2, "xavier", 0.01, 0.3), (0, "orthogonal", 1.0, 0.05), (0, "xavier", 1.0, 0.01)],
-)
-def test_trained_on_moments_is_trained_on_samples(
-    shortcut_depth: int, initialization: str, scale: float, rate: float, whitened: Whitened, moments: Moments
-) -> None:
-    """50 epochs of full-batch gradient descent through all 60 000 samples, by autograd."""
-    network = Network(shortcut_depth, 4, 10)
-    weights = initial_weights(network, initialization, scale, 7, 1)
-    rates = torch.tensor([rate], dtype=torch.float64)
-    trajectory = descend(LinearObjective.of(network, moments, CPU), weights, rates, 50, (50,))
-    loss = sample_loss(network, torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets))
-    losses, current = [], weights[:, 0]
-    for _ in range(50):
-        gradient, value = torch.func.grad_and_value(loss)(current)
-        losses.append(value.item())
-        current = current - rate * gradient
-    losses.append(loss(current).item())
-    np.testing.assert_allclose(trajectory.loss[:, 0], losses, rtol=1e-9)
-    final = torch.from_numpy(trajectory.snapshots[0, :, 0])
-    assert (final - current).norm() <= 1e-9 * current.norm()
-    # The comparison is of training that gets somewhere.
-    assert losses[-1] < 0.9 * losses[0]
-
-
 def test_loss_and_gradient_where_the_inputs_are_not_white(few_samples: tuple[np.ndarray, np.ndarray, Moments]) -> None:
     """On 1000 of the samples S_XX is not the identity, so that no factor of it can be missing."""
     inputs, targets, moments = few_samples
     network = Network(2, 4, 10)
     weights = initial_weights(network, "xavier", 1.0, 7, 1)
     excess, gradient = LinearObjective.of(network, moments, CPU)(weights)
-    loss = sample_loss(network, torch.from_numpy(inputs), torch.from_numpy(targets))
-    expected, value = torch.func.grad_and_value(loss)(weights[:, 0])
+    samples = torch.from_numpy(inputs), torch.from_numpy(targets)
+    expected, value = torch.func.grad_and_value(plain.loss)(weights[:, 0], *samples, 2)
     assert np.abs(moments.xx - np.eye(10)).max() > 0.01
     assert (gradient[:, 0] - expected).norm() <= 1e-10 * expected.norm()
     assert (excess[0] + moments.optimal_loss - value).abs() <= 1e-10 * value

@@ -9,12 +9,12 @@ import torch
 from curvlinops import HessianLinearOperator
 
 from resaudit.data.moments import Moments
+from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.curvature.linear import hessians
 from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.linear import LinearObjective
-from tests.oracle.sample_loss import column_major, flatten, sample_loss
 
 Samples = tuple[np.ndarray, np.ndarray, Moments]
 NETWORKS = [
@@ -38,24 +38,27 @@ def test_equals_torch_func_on_the_sample_loss(settings: tuple[int, int, str, flo
     inputs, targets, moments = few_samples
     network, weights = case(*settings)
     ours = hessians(weights, network, moments)
-    loss = column_major(sample_loss(network, torch.from_numpy(inputs), torch.from_numpy(targets)), network)
+    samples = torch.from_numpy(inputs), torch.from_numpy(targets)
     for run in range(2):
-        expected = torch.func.hessian(loss)(flatten(weights[:, run]))
+        expected = plain.hessian(weights[:, run], *samples, network.shortcut_depth)
         assert (ours[run] - expected).norm() <= 1e-10 * expected.norm()
         assert torch.equal(ours[run], ours[run].mT)
 
 
 class Residual(torch.nn.Module):
-    """The 2-shortcut network as a module, for a library that wants one."""
+    """The 2-shortcut network as a module, for a library that wants one; samples in rows."""
 
     def __init__(self, weights: torch.Tensor) -> None:
         super().__init__()
-        self.layers = torch.nn.ParameterList([torch.nn.Parameter(w.clone()) for w in weights])
+        self.weights = torch.nn.Parameter(weights.clone())
 
     def forward(self, samples: torch.Tensor) -> torch.Tensor:
-        for first, second in zip(list(self.layers)[::2], list(self.layers)[1::2], strict=True):
-            samples = samples + samples @ first.mT @ second.mT
-        return samples
+        return plain.network(self.weights, samples.mT, 2).mT
+
+
+def flatten(weights: torch.Tensor) -> torch.Tensor:
+    """One run's weights in the order of Definition 5."""
+    return weights.mT.flatten()
 
 
 def test_equals_curvlinops_on_the_sample_loss(few_samples: Samples) -> None:

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.nn.functional import conv2d, cross_entropy, pad
 
+from residual.identity_matters import plain
 from residual.images.networks import all_convolutional, layers, postactivation, preactivation
 from residual.images.networks.build import build
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation
@@ -100,20 +101,8 @@ def postactivated(setting: PostActivation, w: Weights, x: torch.Tensor, training
 
 
 def all_convolved(setting: AllConvolutional, w: Weights, x: torch.Tensor, _: bool) -> torch.Tensor:
-    """Identity Matters, Table 1; TensorFlow pads even sizes at stride 2 on the right and at the bottom alone."""
-    x = convolve(x, w["first.weight"])
-    for stage, channels in enumerate((64, 128, 256), 1):
-        for block in range(1, setting.blocks + 1):
-            first, second = (w[f"stage{stage}.block{block}.conv{k}.weight"] for k in (1, 2))
-            halve, shortcut = block == 1 and stage > 1, x
-            h = conv2d(pad(x, (0, 1, 0, 1)), first, stride=2) if halve else convolve(x, first)
-            h = convolve(torch.where(h > 0, h, setting.leak * h), second)
-            if halve:
-                shortcut = (x[..., ::2, ::2] + x[..., 1::2, ::2] + x[..., ::2, 1::2] + x[..., 1::2, 1::2]) / 4
-            half = torch.zeros(len(x), (channels - x.shape[1]) // 2, *shortcut.shape[2:], dtype=x.dtype)
-            x = torch.cat([half, shortcut, half], 1) + h
-    x = torch.where(x > 0, x, setting.leak * x) if setting.last_relu else x
-    return average(x) @ w["last.weight"]
+    *kernels, last = w.values()
+    return plain.all_conv(kernels, last, x, setting.leak, setting.last_relu)
 
 
 CASES: list[tuple[Network, Twin]] = [

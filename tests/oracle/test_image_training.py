@@ -11,7 +11,7 @@ import shutil
 import signal
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
@@ -23,12 +23,13 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from resaudit.base.errors import Interrupted
+from resaudit.base.errors import DataError, Interrupted, MachineError
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.data.images import ImageSet
-from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Execution, Work
+from resaudit.jobs.results import save_arrays
+from residual.identity_matters import plain as identity_matters
 from residual.images.counter_hash import WEIGHTS, key_of
 from residual.images.engine import deterministic, load, records_of
 from residual.images.jobs import TrainImages
@@ -36,7 +37,7 @@ from residual.images.networks.build import build
 from residual.images.networks.layers import Convolution
 from residual.images.optimiser import FlatParameters, MomentumSgd
 from residual.images.records import Records
-from residual.images.run import Graph, Step, TrainingRun
+from residual.images.run import RECORDED, Graph, Step, TrainingRun
 from residual.images.samples import Samples
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
@@ -103,6 +104,17 @@ def bytes_of(one: TrainingRun) -> tuple[bytes, ...]:
     return tuple(getattr(one.state(), f.name).tobytes() for f in fields(one.state()))
 
 
+def batches(recipe: Recipe, number: int) -> Iterator[tuple[torch.Tensor, torch.Tensor, float]]:
+    """Augmented images in contiguous NCHW, labels, and learning rate of the first steps of run 0."""
+    data = load(IMAGES, recipe.augmentation, True, CPU)
+    schedule = Schedule(recipe, len(IMAGES.train_images))
+    samples = Samples(len(IMAGES.train_images), data.train.padding, 1, 0, CPU)
+    for step in range(number):
+        chosen, top, left, flip = samples(*schedule.samples(step)).unbind(dim=1)
+        images = data.train.augmented(chosen, top, left, flip).contiguous()
+        yield images, data.train_labels[chosen], schedule.learning_rate(step)
+
+
 class Plain:
     """The loop of a textbook: torch.optim.SGD on contiguous NCHW batches."""
 
@@ -117,15 +129,9 @@ class Plain:
         self.optimiser = torch.optim.SGD(self.groups, lr=1.0, momentum=recipe.momentum, nesterov=recipe.nesterov)
 
     def steps(self, number: int) -> None:
-        data = load(IMAGES, self.recipe.augmentation, True, CPU)
-        schedule = Schedule(self.recipe, len(IMAGES.train_images))
-        samples = Samples(len(IMAGES.train_images), data.train.padding, 1, 0, CPU)
-        for step in range(number):
-            chosen, top, left, flip = samples(*schedule.samples(step)).unbind(dim=1)
-            images = data.train.augmented(chosen, top, left, flip).contiguous()
-            labels = data.train_labels[chosen]
+        for images, labels, rate in batches(self.recipe, number):
             for group in self.optimiser.param_groups:
-                group["lr"] = schedule.learning_rate(step) * group["factor"]
+                group["lr"] = rate * group["factor"]
             self.optimiser.zero_grad()
             nn.functional.cross_entropy(self.network(images), labels).backward()
             self.optimiser.step()
@@ -142,6 +148,17 @@ def test_twenty_steps_are_those_of_the_textbooks_loop(network: Network, recipe: 
     for name, expected in plain.network.named_parameters():
         # Sums in another order, amplified by 20 steps.
         np.testing.assert_allclose(found[name].detach(), expected.detach(), rtol=1e-7, atol=1e-9, err_msg=name)
+
+
+def test_twenty_steps_of_table_1_are_the_papers() -> None:
+    *kernels, last = (w.clone() for w in doubled(AllConvolutional(1)).state_dict().values())
+    identity_matters.train(kernels, last, ((x.double(), y, rate) for x, y, rate in batches(STEPS, 20)))
+    ours = run_of(doubled(AllConvolutional(1)), recipe=STEPS)
+    with deterministic(DEVICE):
+        for _ in range(20):
+            ours.advance()
+    for found, expected in zip(ours._parameters.tensors.values(), kernels, strict=True):
+        np.testing.assert_allclose(found.detach(), expected.detach(), rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("nesterov", [False, True])
@@ -403,7 +420,7 @@ def test_larger_images_need_more_memory_than_a_small_machine_has(
     if fits:
         assert run(recipe=recipe, network=network, runs=(0,)).step.tolist() == [0, 2]
         return
-    with refused("too-little-memory", present=1300.0):
+    with refused(MachineError, "may use 1300 MB"):
         run(recipe=recipe, network=network)
 
 
@@ -422,9 +439,40 @@ def test_a_run_does_not_depend_on_those_of_its_job(run: Callable[..., Records], 
     assert both.norms[0, 0].tobytes() != both.norms[1, 0].tobytes()
 
 
+@needs_card
+def test_runs_that_train_at_once_on_a_gpu_have_the_bytes_of_each_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Fetch, "image_set", lambda _: IMAGES, raising=False)
+
+    def records(*runs: int) -> Records:
+        made: Records = job(runs=runs).run(replace(work(tmp_path / str(runs)), device="cuda"))["records.npz"]
+        return made
+
+    together = records(0, 1, 2, 3, 4)
+    for place in range(5):
+        alone = records(place)
+        for name in RECORDED:
+            assert getattr(alone, name)[0].tobytes() == getattr(together, name)[place].tobytes(), name
+
+
+def test_a_state_is_the_same_in_every_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a GPU's checkpoint holds goes on on a CPU, and the other way round; here both layouts are on a CPU."""
+    one = new_run()
+    one.advance()
+    state, expected = one.state(), bytes_of(one)
+    monkeypatch.setattr("residual.images.optimiser.memory_format", lambda _: torch.contiguous_format)
+    other = new_run()
+    other.resume(state)
+    assert bytes_of(other) == expected
+    tensors = [run._parameters.tensors for run in (one, other)]
+    assert all(torch.equal(tensors[0][name], tensors[1][name]) for name in tensors[0])
+    assert not torch.equal(one._parameters.vector, other._parameters.vector)
+
+
 def test_more_samples_than_there_are_is_one_line(run: Callable[..., Records]) -> None:
     assert run(samples=32).step.tolist() == [0, 2, 4, 6, 8]
-    with refused("too-few-images", dataset="made", images=88, samples=89):
+    with refused(DataError, "made", 88, 89):
         run(samples=89)
 
 
@@ -460,6 +508,35 @@ def test_a_stopped_training_resumes_to_the_same_bytes(
         run()
     assert same(run(), undisturbed)
     assert steps == 2 * 24
+
+
+def test_a_training_that_goes_on_elsewhere_says_which_machine_did_which_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another number of threads stands for another machine: both may change the last digits."""
+    monkeypatch.setattr(Fetch, "image_set", lambda _: IMAGES, raising=False)
+    advance, steps, here = TrainingRun.advance, 0, torch.get_num_threads()
+
+    def stopped(one: TrainingRun) -> int:
+        nonlocal steps
+        steps += 1
+        if steps == 9:
+            signal.raise_signal(signal.SIGTERM)
+        return advance(one)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TrainingRun, "advance", stopped)
+        with pytest.raises(Interrupted):
+            job().run(work(tmp_path))
+    torch.set_num_threads(here + 1)
+    try:
+        second = work(tmp_path)
+        job().run(second)
+    finally:
+        torch.set_num_threads(here)
+    parts = second.record["parts"]
+    assert [(part["from epoch"], part["threads"]) for part in parts["run 0"]] == [(0, here), (1.5, here + 1)]
+    assert [(part["from epoch"], part["threads"]) for part in parts["run 2"]] == [(0, here + 1)]
 
 
 # Long enough to be killed many times; batch norm, order, augmentation, momentum and sums are all in its state.
@@ -515,19 +592,19 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(recipe: Recipe, want
 
 
 GPU_FAULTS = [
-    (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"), "too-little-gpu-memory"),
-    (RuntimeError("CUDA error: unspecified launch failure\nCUDA kernel errors might be"), "failed-gpu"),
-    (RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"), "failed-gpu"),
-    (RuntimeError("GET was unable to find an engine to execute this computation"), "failed-gpu"),
+    (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"), "memory is too small"),
+    (RuntimeError("CUDA error: unspecified launch failure\nCUDA kernel errors might be"), "unspecified launch failure"),
+    (RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"), "EXECUTION_FAILED"),
+    (RuntimeError("GET was unable to find an engine to execute this computation"), "unable to find an engine"),
 ]
 
 
-@pytest.mark.parametrize(("fault", "code"), GPU_FAULTS)
-def test_a_fault_of_the_gpu_is_one_line(fault: RuntimeError, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("fault", "fact"), GPU_FAULTS)
+def test_a_fault_of_the_gpu_is_one_line(fault: RuntimeError, fact: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, stand_in in (("Stream", object), ("synchronize", lambda: None), ("stream", nullcontext)):
         monkeypatch.setattr(torch.cuda, name, stand_in)
     before = torch.are_deterministic_algorithms_enabled()
-    with refused(code), deterministic("cuda"):
+    with refused(MachineError, fact), deterministic("cuda"):
         raise fault
     # A fault of our own keeps its traceback.
     with pytest.raises(RuntimeError, match="shapes"), deterministic("cuda"):

@@ -8,6 +8,7 @@ import torch
 
 from resaudit.data.moments import Moments
 from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.networks.functions import FUNCTIONS
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network, network_named
@@ -152,19 +153,6 @@ def test_sample_by_sample_a_linear_network_has_the_loss_that_its_moments_say(
     assert relative(gradient, expected) <= 1e-11
 
 
-def written_out(weights: torch.Tensor, network: Network, inputs: torch.Tensor) -> torch.Tensor:
-    """Definition 2, unit by unit: pre, the layers with mid between them, post, the shortcut; plain ones in pairs."""
-    pre, mid, post = (FUNCTIONS[name] for name in (network.pre, network.mid, network.post))
-    length = network.shortcut_depth or 2
-    x = inputs
-    for first in range(0, network.depth, length):
-        on_path = weights[first] @ pre(x)
-        for layer in range(first + 1, first + length):
-            on_path = weights[layer] @ mid(on_path)
-        x = post(on_path) + x if network.has_shortcuts else post(on_path)
-    return x
-
-
 @pytest.mark.parametrize(
     "name", ["2-shortcut-tanh", "3-shortcut-relu-pre-tanh", "xavier-tanh-relu-post", "1-shortcut-tanh-pre-relu-post"]
 )
@@ -175,10 +163,10 @@ def test_sample_by_sample_is_definition_2_written_out(name: str, whitened: White
     objective = SampledObjective.of(network, some, CPU, torch.float64)
     loss, gradient = objective(weights)
 
-    def plain(w: torch.Tensor) -> torch.Tensor:
-        return 0.5 * ((written_out(w, network, objective.inputs) - objective.targets) ** 2).sum() / 500
-
-    expected, value = torch.func.grad_and_value(plain)(weights[:, 0])
+    activations = {place: FUNCTIONS[getattr(network, place)] for place in ("pre", "mid", "post")}
+    samples = objective.inputs, objective.targets
+    of_weights = torch.func.grad_and_value(plain.loss)
+    expected, value = of_weights(weights[:, 0], *samples, network.shortcut_depth, **activations)
     assert loss.item() == pytest.approx(value.item(), rel=1e-12)
     assert relative(gradient[:, 0], expected) <= 1e-11
 

@@ -16,6 +16,7 @@ from scipy.stats import ortho_group
 from resaudit.data.moments import Moments
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.identity_matters import plain
 from residual.identity_matters.linear.descent import TARGETS, descended, map_of
 from residual.identity_matters.linear.dominance import (
     Point,
@@ -182,6 +183,8 @@ def test_eq_2_5_is_automatic_differentiation_and_the_first_papers_engine(depth: 
     ours = gradient(given)
     assert np.linalg.norm(ours - by_autograd(given)) < gradient_tolerance(given)
     stack, goal, sigma = (torch.from_numpy(each) for each in given)
+    left, right = plain.dominance(stack, goal, sigma, 0.7)
+    assert log_ratio(given, 0.7) == pytest.approx(torch.log(left / right).item(), rel=1e-11)
     loss, half = LinearObjective(Network(1, depth, 3), goal, sigma, 0.0)(stack[:, None])
     assert excess(given) == pytest.approx(2 * loss.item(), rel=1e-12)
     assert np.linalg.norm(ours - 2 * half[:, 0].numpy()) < gradient_tolerance(given)
@@ -224,11 +227,9 @@ def test_descents_are_plain_gradient_descent() -> None:
     found = descended("positive determinant", runs, 1, REAL)
     rows = (found.start == 0) & (found.draw == 1)
     rate, goal = found.learning_rate[rows][0], map_of("positive determinant", runs, 1, 1, REAL)
-    stack, seen = np.zeros((3, 4, 4)), []
-    for _ in range(31):
-        here = (stack, goal, np.eye(4))
-        seen.append((excess(here), np.linalg.norm(stack, 2, axis=(1, 2)).max()))
-        stack = stack - rate * gradient(here) / 2
+    goal, sigma = torch.from_numpy(goal), torch.eye(4, dtype=torch.float64)
+    stacks = plain.descend(torch.zeros(3, 4, 4, dtype=torch.float64), goal, sigma, rate, 30)
+    seen = [(plain.excess(a, goal, sigma).item(), torch.linalg.matrix_norm(a, 2).max().item()) for a in stacks]
     kept = np.array(seen)[found.epoch[rows]]
     assert found.excess[rows] == pytest.approx(kept[:, 0], rel=1e-9)
     assert found.largest[rows] == pytest.approx(kept[:, 1], rel=1e-9)

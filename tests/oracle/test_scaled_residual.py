@@ -12,10 +12,11 @@ import pytest
 import torch
 from scipy.stats import norm
 
+from residual.stable_scaling import plain
 from residual.stable_scaling.network import layers
 from residual.stable_scaling.network.gradients import backpropagate, gradient_norms
 from residual.stable_scaling.network.layers import basis_of, transposed
-from residual.stable_scaling.network.model import Weights, draw, hidden, output
+from residual.stable_scaling.network.model import Weights, draw
 from residual.stable_scaling.network.products import largest_norms, pairs_of
 from residual.stable_scaling.network.propagation import first_states, inputs_of, normalized, propagate, states
 from residual.stable_scaling.network.setting import (
@@ -37,6 +38,10 @@ TAU = {"residual": 0.4, "plain": None}
 def explicit(width: int, depth: int, tau: float | None, seed: int = 0) -> Weights:
     variances = PLAIN if tau is None else Variances()
     return draw(7, width, depth, 5, torch.Generator().manual_seed(seed), variances)
+
+
+def in_plain(weights: Weights) -> plain.Weights:
+    return weights.first, [*weights.middle.unbind(-3), weights.last], weights.readout
 
 
 def columns(count: int, seed: int = 1) -> np.ndarray:
@@ -63,7 +68,7 @@ def apart(ours: np.ndarray, theirs: np.ndarray) -> float:
 @pytest.mark.parametrize("samples", [1, 3])
 def test_states_are_those_of_the_same_matrices(tau: float | None, samples: int) -> None:
     weights, inputs = explicit(12, 6, tau), columns(samples)
-    expected = [each.numpy() for each in hidden(weights, torch.from_numpy(inputs), tau)]
+    expected = [each.numpy() for each in plain.hidden(in_plain(weights), torch.from_numpy(inputs), tau)]
     every = matrices(weights, tau)
 
     def source(layer: int, _: np.ndarray | None) -> np.ndarray:
@@ -102,8 +107,8 @@ def autograd(
     """Gradients of each sample's loss by W_1 ... W_{L-1} and W_L, and the loss; sums over leading dimensions."""
     for i in range(inputs.shape[-1]):
         middle, last = weights.middle.clone().requires_grad_(), weights.last.clone().requires_grad_()
-        found = output(Weights(weights.first, middle, last, weights.readout), torch.from_numpy(inputs[..., [i]]), tau)
-        loss = ((found - torch.from_numpy(targets[..., [i]])) ** 2).sum() / 2
+        at = in_plain(weights._replace(middle=middle, last=last))
+        loss = plain.loss(at, *(torch.from_numpy(part[..., [i]]) for part in (inputs, targets)), tau)
         by_middle, by_last = torch.autograd.grad(loss, (middle, last))
         yield by_middle.numpy(), by_last.numpy(), float(loss.detach())
 
@@ -127,7 +132,7 @@ def test_norms_and_gradients_have_the_law_of_explicit_matrices(tau: float | None
     generator = torch.Generator().manual_seed(11)
     each = [draw(7, 8, 5, 5, generator, variances) for _ in range(RUNS)]
     weights = Weights(*(torch.stack(part) for part in zip(*each, strict=True)))
-    theirs = [h.numpy() for h in hidden(weights, torch.from_numpy(inputs), tau)]
+    theirs = [h.numpy() for h in plain.hidden(in_plain(weights), torch.from_numpy(inputs), tau)]
     for found, state in ((ours[:, 0], theirs[0]), (ours[:, 3], theirs[1]), (ours[:, 4], theirs[4])):
         assert apart(found, (state**2).sum(axis=1).mean(axis=1)) < ONE_IN_A_MILLION
     losses = ((weights.readout @ torch.from_numpy(theirs[5])).numpy() - targets) ** 2
@@ -225,7 +230,7 @@ def test_norms_of_products_are_those_of_the_formed_matrices(seed: int) -> None:
     weights = draw(7, width, depth, 1, torch.Generator().manual_seed(seed))
     if seed == 4:
         weights.middle[4] = -3 * torch.eye(width, dtype=torch.float64)  # a layer through which nothing passes
-    start, *after = (state.numpy() for state in hidden(weights, torch.from_numpy(columns(2)), tau))
+    start, *after = (state.numpy() for state in plain.hidden(in_plain(weights), torch.from_numpy(columns(2)), tau))
     found = largest_norms(start, weights.middle.numpy(), tau, places)
     exact = {}
     for a, b in pairs_of(places):

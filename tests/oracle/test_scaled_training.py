@@ -12,18 +12,19 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.base.errors import Interrupted
+from resaudit.base.errors import DataError, Interrupted
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.figures.rates import rates_to_confirm
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Work
 from residual.descent import Descent
+from residual.stable_scaling import plain
 from residual.stable_scaling.jobs import train_scaled
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 from residual.stable_scaling.network.batches import ShuffledBatches, drawn
 from residual.stable_scaling.network.losses import Losses
-from residual.stable_scaling.network.model import Weights, output
+from residual.stable_scaling.network.model import Weights
 from residual.stable_scaling.network.training import train
 from tests.refusals import refused
 
@@ -41,20 +42,10 @@ def start(tau: float | None, depth: int = DEPTH, runs: int = RUNS) -> tuple[Weig
 
 def autograd(weights: Weights, tau: float | None, rate: float, batches: ShuffledBatches, run: int) -> torch.Tensor:
     """Losses of one run, and its trained weights, by automatic differentiation."""
-    first, middle, last, readout = (part[run].clone() for part in weights)
-    middle.requires_grad_()
-    last.requires_grad_()
-    losses = []
-    for step in range(STEPS):
-        inputs, targets = (part[run] for part in batches(step))
-        made = output(Weights(first, middle, last, readout), inputs, tau)
-        loss = (made - targets).square().sum() / (2 * BATCH)
-        by_middle, by_last = torch.autograd.grad(loss, (middle, last))
-        with torch.no_grad():
-            middle -= rate * 10 / WIDTH * by_middle
-            last -= rate * 10 / WIDTH * by_last
-        losses.append(loss.detach())
-    return torch.stack(losses), torch.cat([middle, last[None]]).detach()
+    first, middle, last, readout = (part[run] for part in weights)
+    own = ((part[run] for part in batches(step)) for step in range(STEPS))
+    losses, layers = zip(*plain.train((first, [*middle, last], readout), tau, rate, own), strict=True)
+    return torch.stack(losses), torch.stack(layers[-1]).detach()
 
 
 @pytest.mark.parametrize("tau", [DEPTH**-0.25, DEPTH**-0.5, 1 / DEPTH, None])
@@ -140,7 +131,7 @@ def test_a_black_image_among_the_samples_is_refused(tmp_path: Path, monkeypatch:
     images, last = IMAGES.copy(), job().samples - 1
     images[last] = 0
     monkeypatch.setattr(Fetch, "training_set", lambda _: (images, LABELS))
-    with refused("black-image", dataset=job().data.dataset.name):
+    with refused(DataError, job().data.dataset.name):
         losses_of(job(), tmp_path)
     assert np.isfinite(losses_of(job(samples=last, steps=2), tmp_path).loss).all()
 

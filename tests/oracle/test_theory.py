@@ -1,4 +1,4 @@
-"""Oracles: finite differences, a loop over samples, explicit matrices, the built network run sample by sample.
+"""Oracles: finite differences, the plain network, explicit matrices, the built network run sample by sample.
 
 Each statement is also sabotaged: a wrong sign, a missing slope, a transposed block, a lost bias, an obstacle passed too
 closely must all be seen.
@@ -14,8 +14,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resaudit.base.errors import ConfigError
 from resaudit.data.moments import Moments, moments_of
 from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.networks.functions import FUNCTIONS
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, Network
 from residual.demystifying_resnet.theory import construction, stationarity, zero_hessian
@@ -62,10 +64,10 @@ from tests.refusals import refused
 ACTIVATED = ("softplus", "shifted_softplus", "symmetric_sigmoid")
 PLAIN = {
     "identity": lambda x: x,
-    "tanh": math.tanh,
-    "symmetric_sigmoid": lambda x: 2 / (1 + math.exp(-x)) - 1,
-    "softplus": lambda x: math.log(1 + math.exp(x)),
-    "shifted_softplus": lambda x: math.log((1 + math.exp(x)) / 2),
+    "tanh": torch.tanh,
+    "symmetric_sigmoid": lambda x: 2 / (1 + torch.exp(-x)) - 1,
+    "softplus": lambda x: torch.log(1 + torch.exp(x)),
+    "shifted_softplus": lambda x: torch.log((1 + torch.exp(x)) / 2),
 }
 
 
@@ -78,20 +80,9 @@ def failing(findings: list[Finding]) -> set[str]:
 
 
 def plain_loss(weights: np.ndarray, network: Network, samples: Samples) -> float:
-    """The loss of Definition 2's network written out for each sample and each entry, in Python's own numbers."""
-    pre, mid, post = (PLAIN[name] for name in (network.pre, network.mid, network.post))
-    total = 0.0
-    for x, y in zip(samples.inputs.T, samples.targets.T, strict=True):
-        state = [float(v) for v in x]
-        for first in network.units:
-            on_path = [pre(v) for v in state]
-            for layer in range(first, first + network.unit_depth):
-                if layer > first:
-                    on_path = [mid(v) for v in on_path]
-                on_path = [sum(weights[layer][i][j] * v for j, v in enumerate(on_path)) for i in range(network.width)]
-            state = [v + post(p) for v, p in zip(state, on_path, strict=True)]
-        total += sum((a - b) ** 2 for a, b in zip(state, y, strict=True))
-    return total / (2 * samples.count)
+    at, x, y = map(torch.from_numpy, (weights, samples.inputs, samples.targets))
+    activations = {place: PLAIN[getattr(network, place)] for place in ("pre", "mid", "post")}
+    return plain.loss(at, x, y, network.shortcut_depth, **activations).item()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -386,9 +377,9 @@ def test_points_on_the_sphere_are_real_images_and_as_far_apart_as_said(whitened:
 
 
 def test_samples_that_are_not_to_be_had_are_refused(whitened: Whitened) -> None:
-    with refused("crowded-sphere", dimensions=3, distance=1.5):
+    with refused(ConfigError, 3, 1.5):
         samples_on_sphere(whitened, 3, 2, 1.5, 0.5, rng())
-    with refused("too-few-samples", samples=9000, available=5421):
+    with refused(ConfigError, 9000, 5421):
         real_samples(whitened, 10, 9000, rng())
 
 

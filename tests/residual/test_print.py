@@ -21,9 +21,10 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from resaudit.claims.heatmap import plot as plot_matrix
-from resaudit.figures.drawing import figure_module, read_csv, save_drawing
+from resaudit.figures.drawing import plot_of, read_csv, save_drawing
 from resaudit.figures.latex import escaped, tables_in
-from resaudit.figures.style import apply_style, panels, print_rows
+from resaudit.figures.style import panels, print_rows
+from resaudit.plan.composition import load
 from residual.demystifying_resnet.looks import look
 from tests.conftest import CHECKOUT
 
@@ -41,11 +42,10 @@ LEAST_POINTS = 6.0
 def drawn(request: pytest.FixtureRequest) -> Figure:
     """A figure, laid out and drawn once for all tests."""
     table: Path = request.param
-    apply_style()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a glyph that the typeface lacks, or a layout that does not fit
-        name = table.stem.split("-")[0]  # what follows is the data set
-        figure: Figure = figure_module(f"{table.parent.name}/{name}").plot(read_csv(table))
+        name = f"{table.parent.name}/{table.stem.split('-')[0]}"  # what follows is the data set
+        figure = plot_of(load(only=[name]).figure[name], read_csv(table))
         FigureCanvasAgg(figure).draw()
     return figure
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from resaudit.base.files import sha256_of, write_json
 from resaudit.figures.drawing import DrawnAt, about, figure_module, read_csv
-from resaudit.figures.formats import FORMATS
 from resaudit.figures.style import apply_style
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import write_job
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.composition import load
-from resaudit.plan.layout import Layout
+from resaudit.plan.layout import FORMATS, Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
+from resaudit.plan.words import claims_sha256
 from tests.conftest import CHECKOUT
 from tests.ran import RAN
 
@@ -90,7 +90,10 @@ def _audit(plan: Plan, made_by: dict[str, Any]) -> dict[str, Any]:
         "link": "https://arxiv.org/abs/1611.01186v2",
         "cited": "arXiv:1611.01186v2",
         "thresholds": "",
-        "ledger": {"file": "config/paper/demystifying_resnet/claims.yaml", "sha256": "0" * 64},
+        "ledger": {
+            "file": "config/paper/demystifying_resnet/claims.yaml",
+            "sha256": claims_sha256(plan.config, "demystifying_resnet"),
+        },
         "counts": {"supported": 1, "contradicted": 1, "inconclusive": 0, "not run": 1},
         "claims": claims,
         "figures": [_figure(plan, name, part, made_by) for name, part in plan.figures.items()],

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from resaudit.base.errors import ArchiveError
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.job import Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
@@ -66,7 +67,7 @@ def test_results_whose_numbers_no_table_takes_are_refused(
 ) -> None:
     keys = staged(figure, smoked, tmp_path / "staging")
     change(next(iter(plan_of(figure).figures[figure].jobs.values())), tmp_path / "staging", array, np.nan)
-    with refused("unusable-results") as error:
+    with refused(ArchiveError, "the archive's results do not") as error:
         build_tables(plan_of(figure), keys, tmp_path / "staging", tmp_path / "results")
     assert str(error.value).isprintable()
     assert len(str(error.value)) < 1000
@@ -83,7 +84,7 @@ def test_a_table_of_staged_and_own_results_is_built_if_the_own_ones_are_whole(
     shutil.copytree(own.folder(staging), own.folder(results))
     shutil.rmtree(own.folder(staging))
     change(forged, staging, FORGED[figure][0], np.nan)
-    with refused("unusable-results"):
+    with refused(ArchiveError, "the archive's results do not"):
         build_tables(plan, keys, staging, results)
     own.folder(staging).unlink()
     damaged = own.folder(results) / "provenance.json"
@@ -95,4 +96,4 @@ def test_a_table_of_staged_and_own_results_is_built_if_the_own_ones_are_whole(
 def test_an_archive_whose_tables_cannot_be_built_leaves_nothing(archive: Path, tmp_path: Path) -> None:
     name = f"results/{a_job(archive)}/spectra.npz"
     bad = with_array(archive, tmp_path / "bad.zip", name, "lambda_max", lambda array: array.fill(np.nan))
-    assert_refused(bad, with_paths(configured(*OVERRIDES), tmp_path), "unusable-results", name=FIGURE)
+    assert_refused(bad, with_paths(configured(*OVERRIDES), tmp_path), ArchiveError, name=FIGURE)

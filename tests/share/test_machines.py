@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ArchiveError, ResauditError
 from resaudit.base.files import read_json
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.job_provenance import JobProvenance
@@ -53,7 +53,7 @@ def is_taken(
     try:
         check_machine(job, JobProvenance.model_validate(ran), "provenance.json")
     except ResauditError as error:
-        return error.code != "impossible-machine"
+        return not isinstance(error, ArchiveError)
     return True
 
 

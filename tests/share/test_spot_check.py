@@ -20,12 +20,12 @@ import pytest
 
 from resaudit.audit.spot_check_words import spot_checks
 from resaudit.audit.spot_checks import TEST_RESULT, Recomputed, SpotCheck, as_statement, statements, write_statement
-from resaudit.base.errors import Interrupted
+from resaudit.base.errors import ConfigError, Interrupted
 from resaudit.base.files import read_json, sha256_of, write_json
-from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.origin import Origin, imported_among
 from resaudit.jobs.plan_files import code_of, write_job
+from resaudit.jobs.results import save_arrays
 from resaudit.plan.claim import Needs
 from resaudit.plan.composition import load
 from resaudit.plan.estimates import Calibration
@@ -481,7 +481,7 @@ def test_the_command_fails_if_nothing_agrees_and_takes_its_time(
     mark_imported([with_activations(plan)], results, cpu_platform=CUDA, kernel="torch, since it is on a GPU")
     paths = [f"paths.results={results}", f"paths.data={CHECKOUT / 'data'}"]
     given = ["scale=smoke", f"figures=[{FIGURE},demystifying_resnet/fig08]", "device=cpu", *paths]
-    assert_exits(in_process("spot-check", *words, *given, cwd=results.parent), "failed-spot-check")
+    assert_exits(in_process("spot-check", *words, *given, cwd=results.parent), "results were not reproduced")
     (check,) = statements(results)
     assert (check.minutes, check.wanted) == (minutes, f"{PAPER}/relu-final-loss" if "--claim" in words else None)
 
@@ -504,8 +504,8 @@ def test_the_command_finds_what_was_imported_of_figures_that_are_left_out_here(t
     write_empty(job, tmp_path / "results")
     mark_imported([job], tmp_path / "results", cpu_platform=CUDA)
     others = in_process("spot-check", "device=cpu", f"figures=[{FIGURE}]", cwd=tmp_path)
-    assert_exits(others, "missing-imports")
-    assert_exits(in_process("spot-check", "device=cpu", cwd=tmp_path), "failed-spot-check")
+    assert_exits(others, "is imported; import a run first")
+    assert_exits(in_process("spot-check", "device=cpu", cwd=tmp_path), "results were not reproduced")
     (check,) = statements(tmp_path / "results")
     assert list(check.out_of_reach) == [job.key]
 
@@ -543,7 +543,7 @@ def test_a_job_over_the_budget_is_out_of_reach_with_its_weight(drawn: tuple[Plan
 
 def test_without_imported_results_there_is_nothing_to_check(run: tuple[Plan, list[Job], Path]) -> None:
     plan, _, results = run
-    with refused("missing-imports"):
+    with refused(ConfigError, "is imported; import a run first"):
         spot_check(plan, print, minutes=10)
     assert not (results / "spot-checks").exists()
 

@@ -31,7 +31,7 @@ def test_a_run_ends_with_what_cannot_be_judged_and_only_a_finished_page_replaces
     for run in (smoke(folder), smoke(folder)):
         assert run.returncode == 1
         last = next(line for line in reversed(run.stderr.splitlines()) if line.startswith("resaudit: error"))
-        assert mentions(last, "unjudged-claim", f"{PAPER}/depth-invariant-condition")
+        assert mentions(last, "cannot be judged", f"{PAPER}/depth-invariant-condition")
     pages = [folder / "figures" / f"audit.{suffix}" for suffix in ("json", "html")]
     finished = [page.read_bytes() for page in pages]
     assert b"cannot be judged" in finished[0]
@@ -187,7 +187,7 @@ def check_the_audit_has_it(folder: Path) -> None:
 def test_the_matrix_of_a_variant_is_refused_before_any_job(tmp_path: Path) -> None:
     run = smoke(tmp_path, "robustness", config=("variant=control",))
     assert run.returncode != 0
-    assert re.search(r"^resaudit: error: .*\bcontrol\b.* \[conflicting-variant\]$", run.stderr, re.MULTILINE)
+    assert re.search(r"^resaudit: error: .*\bcontrol\b", run.stderr, re.MULTILINE)
     assert "Traceback" not in run.stderr
 
 

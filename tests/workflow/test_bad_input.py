@@ -17,7 +17,7 @@ from tests.workflow.conftest import rules_in
 
 def test_snakemake_refuses_a_second_config(snakemake: Command) -> None:
     run = snakemake("--dry-run", "--config", "scale=smoke", "--config", "figures=[demystifying_resnet/fig04]")
-    assert_exits(run, "repeated-config")
+    assert_exits(run, "--config is given twice; give")
 
 
 MODULE = """
@@ -33,7 +33,7 @@ use rule * from other as other_*
 def test_another_snakefile_that_uses_the_workflow_is_told_what_to_do(text: str, tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(text.format(CHECKOUT), encoding="utf-8")
     run = forked.snakemake("--dry-run", "--config", "scale=smoke", cwd=tmp_path)
-    assert_exits(run, "other-snakefile", tmp_path / "Snakefile", f"--snakefile {CHECKOUT}/Snakefile")
+    assert_exits(run, tmp_path / "Snakefile", f"--snakefile {CHECKOUT}/Snakefile")
     assert run.stderr.count("resaudit: error:") == 1
 
 
@@ -53,10 +53,10 @@ def test_a_figures_short_name_is_a_target(snakemake: Command) -> None:
 def test_an_absolute_target_is_told_its_name(snakemake: Command, tmp_path: Path) -> None:
     config = ("--config", "scale=smoke", "figures=[theorem1]")
     name = "figures/demystifying_resnet/theorem1.csv"
-    assert_exits(snakemake(str(tmp_path / name), "-n", *config), "absolute-target", f"write {name}")
+    assert_exits(snakemake(str(tmp_path / name), "-n", *config), f"write {name}")
     report = ("--report", str(tmp_path / "figures" / "report.html"))
     run = snakemake(str(tmp_path / name), "-n", *report, *config, f"overrides=[paths.figures={tmp_path}/figures]")
-    assert "[absolute-target]" not in run.stderr
+    assert "no rule makes" not in run.stderr
 
 
 def test_a_fetch_without_a_source_fails_at_once(snakemake: Command, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_fetch_without_a_source_fails_at_once(snakemake: Command, tmp_path: Pa
     (tmp_path / "empty").mkdir()
     run = snakemake("fetch_mnist", "--config", f"overrides=[dataset.folder={tmp_path}/empty,dataset.sources=[folder]]")
     assert run.returncode != 0
-    assert "[no-source]" in run.stderr
+    assert "no source has" in run.stderr
     assert not re.search("Finished jobid|Waiting at most|MissingOutput", run.stderr)
 
 
@@ -89,6 +89,6 @@ def test_an_output_folder_that_cannot_be_written_is_said(override: str, snakemak
     (tmp_path / "blocked").write_text("")
     run = snakemake("--config", "scale=smoke", f"overrides={override}")
     assert run.returncode != 0
-    assert_exits(run, "unwritable-folder", "blocked")
-    assert run.stderr.count("[unwritable-folder]") == 1
+    assert_exits(run, "blocked")
+    assert run.stderr.count("cannot write into") == 1
     assert not list(tmp_path.glob("figures/*"))

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from resaudit.cli.skeleton import write_paper
 from resaudit.plan.models import Config
 from tests.conftest import AT_SMOKE, CHECKOUT, Completed, run_command
 
@@ -53,6 +54,21 @@ def test_a_failed_job_is_told_by_its_logs_last_line(tmp_path: Path) -> None:
     assert log.read_text(encoding="utf-8").splitlines()[-1] in failed
     assert failed.endswith(f"cat {log.relative_to(tmp_path)}")
     assert last.startswith("1 job failed")
+
+
+def test_a_job_that_ends_without_a_word_is_told_too(tmp_path: Path) -> None:
+    """As where the kernel kills it for its memory."""
+    write_paper("coins", tmp_path / "papers")
+    jobs = tmp_path / "papers" / "coins" / "jobs.py"
+    text = jobs.read_text(encoding="utf-8")
+    assert "return Tosses" in text
+    killed = "__import__('os').kill(__import__('os').getpid(), 9); return Tosses"
+    jobs.write_text(text.replace("return Tosses", killed), encoding="utf-8")
+    config = [f"papers_path={tmp_path / 'papers'}", "figures=[coins]"]
+    run = run_command(*RUN[:-1], *config, cwd=tmp_path)
+    assert run.returncode == 1
+    assert [line for line in screen(run) if line.startswith("failed: coins_toss: ")]
+    assert "jobs failed" in screen(run)[-1]
 
 
 def test_what_matters_is_last_and_a_job_is_one_line(mnist_config: Config, tmp_path: Path) -> None:

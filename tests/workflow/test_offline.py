@@ -49,7 +49,7 @@ def test_fetch_alone_says_that_it_needs_one(tmp_path: Path) -> None:
     fetch = fetch_of(dataset, "data")
     write_job(fetch, Execution(), tmp_path / "results")
     run = without_network(sys.executable, "-m", "resaudit", "run", fetch.key, cwd=tmp_path)
-    assert_exits(run, "no-source", "MNIST", "[failed-download]")
+    assert_exits(run, "no source has MNIST")
     assert run.stderr.count("\n") == 1
 
 

@@ -37,7 +37,7 @@ from resaudit.cli.workflow import (
     verdicts_in_words,
     warn,
 )
-from resaudit.figures.formats import SUFFIXES
+from resaudit.plan.layout import SUFFIXES
 from resaudit.jobs.code import check_imports
 from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
 from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file

@@ -22,9 +22,18 @@ rule draw:
 
 
 # A copy: going back to another scale, data set or seed draws nothing again.
+def drawn_files(wildcards):
+    """The files of a drawing. Its .tex, which few have, is no output: one that was removed has the figure shown again."""
+    drawn = job("show", wildcards).folder(RESULTS) / "figure.tex"
+    shown = FILES.figure(f"{wildcards.paper}/{wildcards.figure}", "tex")
+    if workflow.is_main_process and drawn.is_file() and not shown.is_file():
+        workflow.dag.forcefiles.add(str(shown.with_suffix(".csv")))
+    return job("show", wildcards).written(RESULTS)
+
+
 rule show:
     input:
-        lambda wildcards: job("show", wildcards).written(RESULTS),
+        drawn_files,
     output:
         csv=FILES.figure("{paper}/{figure}", "csv"),
         pdf=FILES.figure("{paper}/{figure}", "pdf"),
@@ -45,7 +54,6 @@ rule show:
         title=lambda wildcards: job("show", wildcards).figure.title,
         caption=lambda wildcards: job("show", wildcards).figure.full_caption,
     shell:
-        # Only a drawing that prints a table comes with a .tex, which for that reason is no output.
         "(rm -f {params.shown:q}.tex; for suffix in {SUFFIXES} $([ ! -e {params.drawn:q}.tex ] || echo tex); "
         # What a full disk cuts short must not stay, whether or not Snakemake gets to remove it.
         "do cp {params.drawn:q}.$suffix {params.shown:q}.$suffix || {{ rm -f {params.shown:q}.$suffix; exit 1; }}; "

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from resaudit.figures.drawing import figure_module, read_about, read_csv
-from resaudit.figures.style import apply_style
+from resaudit.figures.drawing import plot_of, read_about, read_csv
 from site_pages.ledgers import configuration
 from site_pages.links import CHECKOUT, DOCS, plain
 
@@ -41,19 +40,17 @@ def results() -> Iterator[str]:
 
 def draw(site: Path) -> None:
     """Draw every figure from its committed table, of which alone it is a function."""
-    apply_style()
     for paper in configuration().claims:
         for csv in _tables(paper):
-            drawing = figure_module(f"{paper}/{csv.stem.partition('-')[0]}").plot(read_csv(csv))
+            drawing = plot_of(configuration().figure[f"{paper}/{csv.stem.partition('-')[0]}"], read_csv(csv))
             png = site / DRAWN / _png(csv)
             png.parent.mkdir(parents=True, exist_ok=True)
             drawing.savefig(png, dpi=DPI)
 
 
 def _tables(paper: str) -> list[Path]:
-    """A paper's committed tables, those of other data last; a figure on images says more at scale gpu_hour."""
-    folders = REFERENCE / paper, REFERENCE / "scale_gpu_hour" / paper
-    tables = (csv for folder in folders for csv in folder.glob("*.csv") if csv.stem != "robustness")
+    """A paper's committed tables, those of other data last."""
+    tables = (csv for csv in (REFERENCE / paper).glob("*.csv") if csv.stem != "robustness")
     return sorted(tables, key=lambda csv: ("-" in csv.stem, csv))
 
 

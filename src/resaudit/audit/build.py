@@ -24,7 +24,7 @@ from resaudit.audit.models import (
     VerdictCounts,
 )
 from resaudit.audit.spot_check_words import spot_checks
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, OtherSettings, ResauditError, UnplannedTable
 from resaudit.base.files import sha256_of
 from resaudit.base.models import refusals
 from resaudit.base.papers import outside_papers
@@ -35,13 +35,12 @@ from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
 from resaudit.claims.verdicts import Judgement
 from resaudit.claims.words import leaning, why
 from resaudit.figures.beside_papers import printed_values
-from resaudit.figures.formats import FORMATS
-from resaudit.figures.tables import Drawn, OtherSettings, UnplannedTable, drawn, refuse_undrawn
+from resaudit.figures.tables import Drawn, drawn, refuse_undrawn
 from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement
 from resaudit.plan.composition import claims_as_written, claims_file, files_in
-from resaudit.plan.layout import Layout
+from resaudit.plan.layout import FORMATS, Layout
 from resaudit.plan.left_out import time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
@@ -62,9 +61,6 @@ def drawn_figures(
         every: the same with every figure.
         paper: the paper's id.
         refuse_others: whether to refuse a chosen figure of other settings.
-
-    Raises:
-        ResauditError: a chosen figure's table is damaged or, if these are refused, of other settings.
     """
     figures: dict[str, Drawn] = {}
     excluded = every.config.left_out.items()
@@ -117,9 +113,6 @@ def make_audit(
         only: the figures to read; default all.
         refuse_others: whether to refuse a chosen figure of other settings; its claims are not run otherwise.
         refuse_nothing: whether to refuse a folder without any drawn figure.
-
-    Raises:
-        ResauditError: a table is damaged or, if these are refused, of other settings, or nothing has been drawn.
     """
     every = make_plan(plan.config.with_every_figure())
     if refuse_nothing:
@@ -176,11 +169,7 @@ def audited_paper(
     # Title and authors, which every figure of the paper states.
     about = next((figure.paper for name, figure in config.figure.items() if name.startswith(f"{paper}/")), None)
     if about is None:
-        raise ResauditError(
-            "missing-figure",
-            "config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml",
-            paper=paper,
-        )
+        raise ConfigError(f"config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml")
     file, files = claims_file(paper), files_in(None)
     written = claims_as_written(file) if file else {}
     claims = [

@@ -14,17 +14,11 @@ CONTROLS = {CONTROL: "the reduction alone", OTHER_SEED: "another seed alone"}
 
 @dataclass(frozen=True)
 class Change:
-    """A claim's verdict under a variant, against the control's; for the control, against the one as configured.
+    """A claim's verdict under a variant, against the control's; for the control, against the one as configured."""
 
-    Attributes:
-        before: the verdict that it is compared with.
-        after: the variant's verdict; the same where the claim's evidence does not depend on the variant.
-        as_seed: whether another seed alone makes the same change.
-    """
-
-    before: str
-    after: str
-    as_seed: bool
+    before: str  # the verdict that it is compared with
+    after: str  # the variant's verdict; the same where the claim's evidence does not depend on the variant
+    as_seed: bool  # whether another seed alone makes the same change
 
     @property
     def changes(self) -> bool:
@@ -39,19 +33,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Counted:
-    """How a claim fares under the variants, without the controls.
+    """How a claim fares under the variants, without the controls."""
 
-    Attributes:
-        of: number of variants that were run for it.
-        changed: number of variants that change the verdict.
-        as_seed: number of variants whose change another seed makes too.
-        untouched: number of variants that its evidence does not depend on; they change nothing.
-    """
-
-    of: int
-    changed: int
-    as_seed: int
-    untouched: int
+    of: int  # number of variants that were run for it
+    changed: int  # number of variants that change the verdict
+    as_seed: int  # number of variants whose change another seed makes too
+    untouched: int  # number of variants that its evidence does not depend on; they change nothing
 
     def __str__(self) -> str:
         """In words, without the number of variants.

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import VerdictError, listed
 from resaudit.base.models import Count, Id, PairId, Part
 from resaudit.base.text import effect_and_interval
 from resaudit.claims.records import UNJUDGED, Verdict, VerdictUnderVariant
@@ -310,13 +310,9 @@ def refuse_unjudged(obstacles: Mapping[str, str]) -> None:
     """Raise ResauditError if a claim cannot be judged, by the obstacles of claims."""
     unjudged = [claim for claim, obstacle in obstacles.items() if obstacle.startswith(UNJUDGED)]
     if unjudged:
-        raise ResauditError(
-            "unjudged-claim",
-            "{count} of {total} claims cannot be judged: {claims}; resaudit audit --claim {first} says why",
-            count=len(unjudged),
-            total=len(obstacles),
-            claims=unjudged,
-            first=unjudged[0],
+        raise VerdictError(
+            f"{len(unjudged)} of {len(obstacles)} claims cannot be judged: {listed(unjudged)}; resaudit audit --claim "
+            f"{unjudged[0]} says why"
         )
 
 

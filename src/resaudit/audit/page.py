@@ -92,11 +92,7 @@ def figure_label(name: str) -> str:
 
 
 def write_page(audit: Audit, page_file: Path) -> None:
-    """Write the page of an audit into the folder of its figures.
-
-    Raises:
-        ResauditError: a figure's file is missing or of another audit, or the page cannot be written.
-    """
+    """Write the page of an audit into the folder of its figures."""
     page = render(audit, page_file.parent)
     with written_whole(page_file) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.models import Audit
-from resaudit.base.errors import ResauditError
-from resaudit.base.json_schema import Untitled
-from resaudit.base.models import validated
+from resaudit.base.errors import ResultsError, TableError
+from resaudit.base.models import Untitled, validated
 
 
 def audit_schema() -> dict[str, Any]:
@@ -25,16 +24,9 @@ def read_audit(file: Path) -> Audit:
     try:
         content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
-        raise ResauditError(
-            "unreadable-file",
-            "cannot read {file} ({reason}); run snakemake --cores all",
-            file=file,
-            reason=error.strerror,
-        ) from error
+        raise ResultsError(f"cannot read {file} ({error.strerror}); run snakemake --cores all") from error
     except ValueError as error:
-        raise ResauditError(
-            "invalid-json", "{file} is no JSON ({reason}); remove {file} and run again", file=file, reason=error
-        ) from error
+        raise TableError(f"{file} is no JSON ({error}); remove {file} and run again") from error
     return check_audit(content, str(file))
 
 

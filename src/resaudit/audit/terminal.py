@@ -10,7 +10,7 @@ from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
 from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, refuse_unjudged, standings_of
 from resaudit.audit.models import Audit, Robustness
 from resaudit.base.commands import ANY_FOLDER, resaudit_command
-from resaudit.base.errors import ResauditError, least_name, one_named
+from resaudit.base.errors import ConfigError, VerdictError, least_name, listed, one_named
 from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import counted, folded
 from resaudit.claims.records import UNJUDGED
@@ -25,12 +25,7 @@ from resaudit.plan.words import command_for
 def run_audit(
     plan: Plan, overrides: Sequence[str], say: Callable[[str], Any], name: str | None = None, strict: bool = False
 ) -> None:
-    """Print the verdict on every claim, or one claim in full.
-
-    Raises:
-        ResauditError: nothing has been drawn, a table is damaged, all tables asked for are of other settings, the
-            claim is unknown, or, once all is printed, a claim cannot be judged or, with ``strict``, is not supported.
-    """
+    """Print the verdict on every claim, or one claim in full."""
     evidence = {
         f"{paper}/{key}": f"{paper}/{claim.evidence}"
         for paper, claims in plan.config.claims.items()
@@ -61,11 +56,9 @@ def _chosen(plan: Plan, audit: Audit, claim_id: str | None) -> list[JudgedClaim]
         return [claim for claim in audit.claims if claim.id == claim_id]
     chosen = [claim for claim in audit.claims if plan.config.asks_about(claim.evidence)]
     if not chosen:
-        raise ResauditError(
-            "missing-claim",
-            "no claim is checked against {figures}; figures with claims: {allowed}",
-            figures=list(plan.figures),
-            allowed=list(dict.fromkeys(claim.evidence for claim in audit.claims)),
+        allowed = list(dict.fromkeys(claim.evidence for claim in audit.claims))
+        raise ConfigError(
+            f"no claim is checked against {listed(list(plan.figures))}; figures with claims: {listed(allowed)}"
         )
     return chosen
 
@@ -102,13 +95,7 @@ def _refuse_unsupported(claims: Sequence[JudgedClaim]) -> None:
     """Raise ResauditError if a claim is not supported."""
     others = [claim.id for claim in claims if claim.standing != "supported"]
     if others:
-        raise ResauditError(
-            "unsupported-claim",
-            "{count} of {total} claims are not supported: {claims}",
-            count=len(others),
-            total=len(claims),
-            claims=others,
-        )
+        raise VerdictError(f"{len(others)} of {len(claims)} claims are not supported: {listed(others)}")
 
 
 def explain_claim(plan: Plan, overrides: Sequence[str], name: str) -> Iterator[str]:
@@ -147,7 +134,7 @@ def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
             yield folded(f"not run:      {', '.join(not_run)}")
     yield ""
     yield folded(counts_in_words(standings_of(claims)))
-    yield folded("--claim ID: one in full, or why it was not run; figures/audit.html: all.")
+    yield folded("--claim ID: one in full, or why it was not run.")
 
 
 def _measured(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[str]:

@@ -4,51 +4,107 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from string import Formatter
 
 MOST_SUGGESTED = 3
 MOST_LISTED = 20
 
 
-class _Sentence(Formatter):
-    """Formats a sentence; lists are joined with commas."""
-
-    def format_field(self, value: object, format_spec: str) -> str:
-        if isinstance(value, list | tuple):
-            value = ", ".join(map(str, value)) or "none"
-        return str(super().format_field(value if format_spec else str(value), format_spec))
-
-
 class ResauditError(Exception):
-    """Bad input or a missing file, said in one line: what is wrong, what is allowed, what to do.
-
-    Args:
-        code: the stable name of the fault, such as ``unknown-figure``.
-        sentence: a format string over the fields.
-        fields: the values in the sentence; a list is printed with commas.
-
-    Attributes:
-        code, fields: the arguments.
-        file: the file of configuration at fault, put before the sentence; None: unknown, or in the sentence.
-
-    >>> error = ResauditError("unknown-device", "no device {name!r}; allowed: {allowed}", name="x", allowed=["cpu"])
-    >>> error.line, error.fields["allowed"]
-    ("no device 'x'; allowed: cpu [unknown-device]", ['cpu'])
-    """
-
-    def __init__(self, code: str, sentence: str, **fields: object) -> None:
-        super().__init__(code, sentence)
-        self.code, self.sentence, self.fields = code, sentence, fields
-        self.file: Path | None = None
+    """Bad input or a missing file, said in one line: what is wrong, what is allowed, what to do."""
 
     def __str__(self) -> str:
-        sentence = _Sentence().format(self.sentence, **self.fields)
-        return in_one_line(f"{self.file}: {sentence}" if self.file else sentence)
+        return in_one_line(super().__str__())
 
-    @property
-    def line(self) -> str:
-        """What commands print: the sentence and the code."""
-        return f"{self} [{self.code}]"
+
+class ConfigError(ResauditError):
+    """A setting, an override, an argument or a file of configuration; correct it.
+
+    Args:
+        sentence: what is wrong.
+        place: the key at fault, if the sentence begins with it.
+        file: the file at fault, put before the sentence; None: unknown, or in the sentence.
+
+    Attributes:
+        place, file: the arguments, which whoever knows better may change.
+
+    >>> print(ConfigError("is 3; allowed: even numbers", place="protocol.depth"))
+    protocol.depth is 3; allowed: even numbers
+    """
+
+    def __init__(self, sentence: str, place: str = "", file: Path | None = None) -> None:
+        super().__init__(sentence)
+        self.place, self.file = place, file
+
+    def __str__(self) -> str:
+        before = f"{self.file}: " if self.file else ""
+        return before + f"{in_one_line(self.place)} {super().__str__()}".lstrip()
+
+
+class PaperError(ResauditError):
+    """The code of a paper; correct it."""
+
+
+class DataError(ResauditError):
+    """Raw data are missing, damaged or others than asked for; give the right ones."""
+
+
+class ResultsError(ResauditError):
+    """A file of a run is missing, damaged or of another plan; run Snakemake again, after removing it if it is there."""
+
+
+class TableError(ResauditError):
+    """A figure's table, record or drawing is missing, damaged or of another plan; draw it again, or leave it out.
+
+    Args:
+        sentence: what is wrong.
+        row: the position of the row at fault, from 0; None: no single one, or
+        least_of: the column whose least value is at fault.
+    """
+
+    def __init__(self, sentence: str, row: int | None = None, least_of: str | None = None) -> None:
+        super().__init__(sentence)
+        self.row, self.least_of = row, least_of
+
+
+class OtherSettings(TableError):
+    """A table is whole, but of other settings than asked for."""
+
+
+class UnplannedTable(TableError):
+    """A table is as it was drawn, but has what the plan cannot give."""
+
+
+class CheckError(TableError):
+    """A claim's check does not fit the table; correct either."""
+
+
+class ArchiveError(ResauditError):
+    """An archive of a run is damaged, or not what it says; get it again."""
+
+
+class MachineError(ResauditError):
+    """The machine lacks memory, a device, rights or an installation."""
+
+
+class BusyError(ResauditError):
+    """Another process is at work in the same folder; wait for it."""
+
+
+class DifferenceError(ResauditError):
+    """Runs or tables that should agree do not."""
+
+
+class VerdictError(ResauditError):
+    """Claims do not have the verdict that was asked for, or none."""
+
+
+def listed(values: Iterable[object]) -> str:
+    """Values with commas between them.
+
+    >>> listed([1, 2]), listed([])
+    ('1, 2', 'none')
+    """
+    return ", ".join(map(str, values)) or "none"
 
 
 def in_one_line(text: str) -> str:
@@ -67,16 +123,10 @@ def reading(path: Path, remedy: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=remedy) from None
+        raise ResultsError(f"{path} does not exist; {remedy}") from None
     # On damaged bytes zipfile, zlib, struct, tokenize and NumPy each raise their own exceptions.
     except Exception as error:
-        raise ResauditError(
-            "unreadable-file",
-            "{path} cannot be read ({reason}); {remedy}",
-            path=path,
-            reason=str(error) or type(error).__name__,
-            remedy=remedy,
-        ) from error
+        raise ResultsError(f"{path} cannot be read ({str(error) or type(error).__name__}); {remedy}") from error
 
 
 OF_YOUR_OWN = "'resaudit list' has the figures, 'resaudit audit' the claims; your own paper needs papers_path=FOLDER"
@@ -122,9 +172,6 @@ def near_names(name: str, known: Sequence[str]) -> list[str]:
 def figures_named(name: str, known: Sequence[str]) -> list[str]:
     """The figures that a full name, a short name or the name of their paper stands for.
 
-    Raises:
-        ResauditError: there is none, or several papers have one of that short name.
-
     >>> known = ["a/fig01", "a/map", "b/fig01"]
     >>> figures_named("map", known), figures_named("a", known), figures_named("b/fig01", known)
     (['a/map'], ['a/fig01', 'a/map'], ['b/fig01'])
@@ -132,15 +179,9 @@ def figures_named(name: str, known: Sequence[str]) -> list[str]:
     figures = [figure for figure in known if name in (figure, *figure.split("/"))]
     if not figures:
         hint = suggestion(name, known, elsewhere=OF_YOUR_OWN)
-        raise ResauditError("unknown-figure", "unknown figure {name!r}{hint}", name=name, hint=hint)
+        raise ConfigError(f"unknown figure {name!r}{hint}")
     if len({figure.split("/")[0] for figure in figures}) > 1:
-        raise ResauditError(
-            "ambiguous-figure",
-            "figure {name!r} may be {figures}; write it in full, as {first}",
-            name=name,
-            figures=figures,
-            first=figures[0],
-        )
+        raise ConfigError(f"figure {name!r} may be {listed(figures)}; write it in full, as {figures[0]}")
     return figures
 
 
@@ -168,11 +209,9 @@ def one_named(kind: str, name: str, known: Sequence[str]) -> str:
     names = names or [full for full, end in ends.items() if name and (end.startswith(name) or full.startswith(name))]
     if not names:
         hint = suggestion(name, known, elsewhere=OF_YOUR_OWN)
-        raise ResauditError("unknown-name", "unknown {kind} {name!r}{hint}", kind=kind, name=name, hint=hint)
+        raise ConfigError(f"unknown {kind} {name!r}{hint}")
     if len(names) > 1:
-        raise ResauditError(
-            "ambiguous-name", "{kind} {name!r} may be {names}; write more of it", kind=kind, name=name, names=names
-        )
+        raise ConfigError(f"{kind} {name!r} may be {listed(names)}; write more of it")
     return names[0]
 
 

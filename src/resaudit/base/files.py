@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import MachineError
 
 
 @contextmanager
@@ -20,19 +20,24 @@ def written_whole(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
-            # To the disk: the bytes survive a power cut, and some file systems report only here that they are full.
             with temporary.open("rb") as file:
-                os.fsync(file.fileno())
+                to_disk(file)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise ResauditError(
-            "unwritable-file",
-            "cannot write {path}: {reason}; free space or allow it, or choose another folder with paths.*",
-            path=path,
-            reason=error.strerror or error,
+        raise MachineError(
+            f"cannot write {path}: {error.strerror or error}; free space or allow it, or choose another folder with "
+            "paths.*"
         ) from error
+
+
+def to_disk(file: IO[bytes]) -> None:
+    """Have a file's bytes survive a power cut; some file systems report only here that they are full."""
+    try:
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, f"the disk does not confirm what it was given ({error.strerror})") from error
 
 
 def remove_partial(*folders: Path, spared: Collection[str] = ()) -> None:

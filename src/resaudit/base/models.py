@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
-from resaudit.base.errors import ResauditError, in_one_line, reading, suggestion
+from resaudit.base.errors import ConfigError, in_one_line, reading, suggestion
 from resaudit.base.text import in_words
 
 LONGEST_TEXT = 10_000
@@ -109,21 +110,13 @@ Time = Annotated[
 
 
 def validated(kind: type[M], values: Any, place: str) -> M:
-    """Validate plain values against a model.
-
-    Raises:
-        ResauditError: the first error (place, value given, values allowed) and the number of others.
-    """
+    """Validate plain values against a model."""
     with refusals(place):
         return kind.model_validate(values)
 
 
 def read_record(path: Path, kind: type[M], remedy: str) -> M:
-    """Read a JSON file of one model.
-
-    Raises:
-        ResauditError: the file is missing, not JSON or not of the model.
-    """
+    """Read a JSON file of one model."""
     with reading(path, remedy):
         return validated(kind, json.loads(path.read_text(encoding="utf-8")), "it")
 
@@ -136,13 +129,8 @@ def refusals(place: str) -> Iterator[None]:
     except ValidationError as error:
         first, *others = error.errors(include_url=False)
         path = place + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
-        raise ResauditError(
-            "invalid-value",
-            "{place} {fault}{more}",
-            place=one_line(path.lstrip(".")) or "the configuration",
-            fault=_fault(first),
-            more=f" (and {len(others)} more)" if others else "",
-        ) from error
+        more = f" (and {len(others)} more)" if others else ""
+        raise ConfigError(f"{_fault(first)}{more}", place=one_line(path.lstrip(".")) or "the configuration") from error
 
 
 def _fault(error: ErrorDetails) -> str:
@@ -216,3 +204,11 @@ class Part(Model):
     """A section of audit.json; the docstrings of its fields become descriptions in the JSON Schema."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Untitled(GenerateJsonSchema):
+    """JSON Schemas without a title for each field, which would only repeat its name."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Never."""
+        return False

@@ -6,19 +6,21 @@ folder belongs to the process: no plan, id or archive contains it.
 """
 
 import importlib
+import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import resaudit
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, MachineError, PaperError, ResauditError
 
 KEY = "papers_path"
 LONGEST_NAME = 100
@@ -27,17 +29,11 @@ LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Place:
-    """Where a paper is.
+    """Where a paper is."""
 
-    Attributes:
-        folder: holds ``config/paper/NAME``.
-        source: folder of its package.
-        package: name under which that is imported.
-    """
-
-    folder: Path
-    source: Path
-    package: str
+    folder: Path  # holds ``config/paper/NAME``
+    source: Path  # folder of its package
+    package: str  # name under which that is imported
 
     @property
     def root(self) -> Path:
@@ -71,38 +67,26 @@ def take_papers_path(words: Sequence[str]) -> list[str]:
                 # A shell does not always replace ~ by the home; ./~ is a folder of that name.
                 add_papers(Path(folder).expanduser() if folder.startswith("~") else Path(folder))
             except RuntimeError as error:
-                raise ResauditError(
-                    "unknown-home",
-                    "papers_path={folder}: there is no such home; write ./{folder} for a folder here",
-                    folder=folder,
+                raise ConfigError(
+                    f"papers_path={folder}: there is no such home; write ./{folder} for a folder here"
                 ) from error
     return [word for word in words if not word.startswith(f"{KEY}=")]
 
 
 def add_papers(folder: Path) -> None:
-    """Add the papers of a folder to this process: their configuration is composed, their packages can be imported.
-
-    Raises:
-        ResauditError: the folder is missing or holds no paper, or a paper has no package or the name of another module.
-    """
+    """Add the papers of a folder to this process: their configuration is composed, their packages can be imported."""
     folder = folder.resolve()
     names = _names_in(folder)
     if not names:
-        raise ResauditError(
-            "missing-paper",
-            "papers_path={folder} {fault}; 'resaudit new paper NAME --into FOLDER' makes one",
-            folder=folder,
-            fault="holds no config/paper/NAME" if folder.is_dir() else "is not a folder",
-        )
+        fault = "holds no config/paper/NAME" if folder.is_dir() else "is not a folder"
+        raise ConfigError(f"papers_path={folder} {fault}; 'resaudit new paper NAME --into FOLDER' makes one")
     places: dict[str, Place] = {}
     for name in names:
         place = _place(folder, name)
         if place is None:
-            raise ResauditError(
-                "missing-package",
-                "{config} has no package; write {package} (it may be empty)",
-                config=folder / "config" / "paper" / name,
-                package=folder / name / "__init__.py",
+            raise PaperError(
+                f"{folder / 'config' / 'paper' / name} has no package; write {folder / name / '__init__.py'} (it may "
+                "be empty)"
             )
         check_name(name, place)
         places[name] = place
@@ -114,18 +98,12 @@ def add_papers(folder: Path) -> None:
 
 
 def check_name(name: str, place: Place | None = None) -> None:
-    """Check that a paper can have this name.
-
-    Raises:
-        ResauditError: it is no name of a package, or another module or paper has it.
-    """
+    """Check that a paper can have this name."""
     is_package = name.isidentifier() and name.isascii() and not iskeyword(name)
     if not is_package or name != name.lower() or len(name) > LONGEST_NAME:
-        raise ResauditError(
-            "invalid-paper-name",
-            "a paper cannot be named {name!r}: write up to {most} small letters a to z, digits and _, as a package",
-            name=name,
-            most=LONGEST_NAME,
+        raise ConfigError(
+            f"a paper cannot be named {name!r}: write up to {LONGEST_NAME} small letters a to z, digits and _, as a "
+            "package"
         )
     own = _of_checkout().get(name)
     taken = [str(own.source / "__init__.py")] if own else []
@@ -134,12 +112,7 @@ def check_name(name: str, place: Place | None = None) -> None:
         taken.append(spec.origin)
     for origin in taken:
         if place is None or origin != str(place.source / "__init__.py"):
-            raise ResauditError(
-                "conflicting-paper-name",
-                "a paper cannot be named {name!r}: {origin} has this name; choose another",
-                name=name,
-                origin=origin,
-            )
+            raise ConfigError(f"a paper cannot be named {name!r}: {origin} has this name; choose another")
 
 
 def _names_in(folder: Path) -> list[str]:
@@ -161,9 +134,8 @@ def checkout() -> Path:
         # Other projects have a config/config.yaml too, but not this package beside it.
         if (folder / "config" / "config.yaml").is_file() and (folder / "src" / "resaudit").is_dir():
             return folder
-    raise ResauditError(
-        "missing-checkout",
-        "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'",
+    raise MachineError(
+        "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'"
     )
 
 
@@ -268,7 +240,24 @@ def failing_code(error: BaseException, paper: str | None, effect: str) -> Resaud
         own = {paper} if paper else papers().keys()
         last = ([frame for frame in frames if own & {*Path(frame.filename).parts}] or frames)[-1]
         file, fault = last.filename, f"{type(error).__name__} in line {last.lineno}: {error}"
-    return ResauditError("failing-code", "{path} {effect}: {fault}", path=file, effect=effect, fault=fault)
+    return PaperError(f"{file} {effect}: {fault}")
+
+
+@contextmanager
+def exits_heard() -> Iterator[None]:
+    """``os._exit``, by which a paper's code would end this process without a word, raises SystemExit."""
+    end, process = os._exit, os.getpid()
+
+    def heard(status: int) -> NoReturn:
+        if os.getpid() != process:  # a child ends as it likes
+            end(status)
+        raise SystemExit(status)
+
+    os._exit = heard
+    try:
+        yield
+    finally:
+        os._exit = end
 
 
 def as_words() -> list[str]:
@@ -280,9 +269,4 @@ def check_installed_from(checkout: Path) -> None:
     """Check that the imported package is the one beside the Snakefile, whose files the rules watch."""
     package = Path(resaudit.__file__).resolve().parent
     if package != (checkout / "src" / "resaudit").resolve():
-        raise ResauditError(
-            "other-installation",
-            "resaudit is installed from {package}; install this checkout: pip install -e {checkout}",
-            package=package,
-            checkout=checkout,
-        )
+        raise MachineError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")

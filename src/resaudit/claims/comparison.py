@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from resaudit.base.errors import ResauditError, in_one_line
+from resaudit.base.errors import DifferenceError, ResauditError, TableError, in_one_line, listed
 from resaudit.base.files import sha256_of, write_json
 from resaudit.claims.decision import shared_level
 from resaudit.claims.verdicts import judge
@@ -51,7 +51,7 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> list[str]
             claims = [claim.partition("/")[2] for claim in claims_on(plan.config, name)]
             outcome = [*map(str, differences), f"judged by it: {', '.join(claims) or 'no claim'}"]
             differing.append(name)
-        elif any(note.code.startswith("missing") for note in notes):
+        elif any(isinstance(note, TableError) for note in notes):
             outcome = []
         say(in_one_line(f"{name}: {'; '.join([*outcome, *map(str, notes)])}"))
     return differing
@@ -65,18 +65,14 @@ def compare(plan: Plan, name: str, reference: Path) -> tuple[list[ResauditError]
     try:
         table = drawn(plan, name)
         if table is None:
-            return [], [ResauditError("missing-table", "not drawn in {folder}", folder=plan.config.paths.figures)]
+            return [], [TableError(f"not drawn in {plan.config.paths.figures}")]
         if not reference.is_file():
-            return [], [
-                ResauditError("missing-reference", "no reference to compare with yet; resaudit reference makes one")
-            ]
+            return [], [TableError("no reference to compare with yet; resaudit reference makes one")]
         differences, notes = compare_table(table, reference, plan.figures[name].figure)
         if table.about["values"] == read_about(reference)["values"]:
             verdicts = (verdicts_on(plan.config, name, each) for each in (thinned(table.table), read_csv(reference)))
             if others := other_verdicts(*verdicts):
-                differences.append(
-                    ResauditError("other-verdicts", "other verdicts than by the reference: {claims}", claims=others)
-                )
+                differences.append(DifferenceError(f"other verdicts than by the reference: {listed(others)}"))
         return differences, notes
     except ResauditError as error:
         return [error], []
@@ -85,10 +81,8 @@ def compare(plan: Plan, name: str, reference: Path) -> tuple[list[ResauditError]
 def compare_table(table: Drawn, reference: Path, figure: Figure) -> tuple[list[ResauditError], list[ResauditError]]:
     """As :func:`compare`, of a table that is drawn; an unreadable reference or odd values are raised."""
     settings, expected = table.about["values"], read_about(reference)["values"]
-    differences = [
-        ResauditError(
-            "other-settings", "{key} is {value}, in the reference {expected}", key=key, value=value, expected=other
-        )
+    differences: list[ResauditError] = [
+        DifferenceError(f"{key} is {value}, in the reference {other}")
         for key, other in expected.items()
         if key not in MAY_BE_REDUCED and (value := settings.get(key)) != other
     ]
@@ -147,21 +141,15 @@ def differences_of(
         same_runs: whether both have equally many runs; else rows that are statistics over runs are not compared.
     """
     if set(table.columns) != set(reference.columns):
-        yield ResauditError(
-            "other-columns",
-            "columns are {columns}; the reference has {expected}",
-            columns=sorted(table.columns),
-            expected=sorted(reference.columns),
+        yield DifferenceError(
+            f"columns are {listed(sorted(table.columns))}; the reference has {listed(sorted(reference.columns))}"
         )
         return
     reference = _required(table, reference)
     both = _in_both(table, reference, figure)
     if len(both) < len(reference):
-        yield ResauditError(
-            "missing-rows",
-            "{missing} of the reference's {rows} rows are missing (a smaller scale?)",
-            missing=len(reference) - len(both),
-            rows=len(reference),
+        yield DifferenceError(
+            f"{len(reference) - len(both)} of the reference's {len(reference)} rows are missing (a smaller scale?)"
         )
     both = both if same_runs else both[of_single_runs(both, figure)]
     for column, tolerance in figure.tolerances.items():
@@ -189,13 +177,9 @@ def parted_rows(
     for column, tolerance in figure.tolerances.items():
         parted = np.count_nonzero(~_agreeing(both, column, tolerance))
         if tolerance.chaotic and parted:
-            yield ResauditError(
-                "parted-rows",
-                "{column} is another in {parted} of {rows} rows ({share:.2g} %), where rounding has grown",
-                column=column,
-                parted=parted,
-                rows=len(both),
-                share=100 * parted / len(both),
+            yield DifferenceError(
+                f"{column} is another in {parted} of {len(both)} rows ({100 * parted / len(both):.2g} %), where "
+                "rounding has grown"
             )
 
 
@@ -240,14 +224,10 @@ def _means_apart(column: str, both: pd.DataFrame, agreeing: np.ndarray, keys: li
         if not group["_agreeing"].all() and _is_apart(group[column], group[f"{column}_reference"], level)
     ]
     if apart:
-        yield ResauditError(
-            "means-apart",
-            "{column}: in {count} of {groups} groups the means over runs are apart by more than rounding explains, "
-            "first at {place}",
-            column=column,
-            count=len(apart),
-            groups=len(groups),
-            place=[f"{key} {value}" for key, value in zip(by, apart[0], strict=True)],
+        first = listed(f"{key} {value}" for key, value in zip(by, apart[0], strict=True))
+        yield DifferenceError(
+            f"{column}: in {len(apart)} of {len(groups)} groups the means over runs are apart by more than rounding "
+            f"explains, first at {first}"
         )
 
 
@@ -281,17 +261,11 @@ def _beyond(column: str, both: pd.DataFrame, beyond: pd.DataFrame, keys: list[st
         distance = np.abs(values - expected) / np.abs(expected)
     furthest = int(np.argmax(np.where(np.isnan(distance), np.inf, distance)))
     shared = [f"{key} {beyond[key].iloc[0]}" for key in keys if beyond[key].nunique() == 1 < both[key].nunique()]
-    return ResauditError(
-        "beyond-tolerance",
-        "{column} is beyond its tolerance in {beyond} of {rows} rows (in common: {shared}), furthest at {place}: "
-        "{value:.4g}, in the reference {expected:.4g}",
-        column=column,
-        beyond=len(beyond),
-        rows=len(both),
-        shared=shared if len(beyond) > 1 else [],
-        place=[f"{key} {beyond[key].iloc[furthest]}" for key in keys],
-        value=values.iloc[furthest],
-        expected=expected.iloc[furthest],
+    place = listed(f"{key} {beyond[key].iloc[furthest]}" for key in keys)
+    return DifferenceError(
+        f"{column} is beyond its tolerance in {len(beyond)} of {len(both)} rows (in common: "
+        f"{listed(shared if len(beyond) > 1 else [])}), furthest at {place}: {values.iloc[furthest]:.4g}, in the "
+        f"reference {expected.iloc[furthest]:.4g}"
     )
 
 
@@ -327,11 +301,10 @@ def other_rates(table: pd.DataFrame, reference: pd.DataFrame) -> list[ResauditEr
 def _other_ties(table: pd.DataFrame, reference: pd.DataFrame) -> Iterator[ResauditError]:
     not_left = reference[_not_left(reference, table)]
     for place, rows in not_left.groupby(_place(reference), sort=False) if len(not_left) else ():
-        yield ResauditError(
-            "other-ties",
-            "{network} has no fresh runs at rates {rates}, which are tied for the best in the reference",
-            network=" ".join(map(str, place)),
-            rates=[f"{rate:.3g}" for rate in sorted(rows["learning_rate"].unique())],
+        rates = listed(f"{rate:.3g}" for rate in sorted(rows["learning_rate"].unique()))
+        yield DifferenceError(
+            f"{' '.join(map(str, place))} has no fresh runs at rates {rates}, which are tied for the best in the "
+            "reference"
         )
 
 
@@ -341,12 +314,9 @@ def _others_shown(table: pd.DataFrame, reference: pd.DataFrame) -> list[Resaudit
     keys = _place(reference)
     shown = [rows.loc[rows["shown"], [*keys, "learning_rate"]].drop_duplicates() for rows in (table, reference)]
     return [
-        ResauditError(
-            "other-rate",
-            "{network} is drawn at rate {rate:.3g}, in the reference at {expected:.3g}",
-            network=" ".join(str(row[key]) for key in keys),
-            rate=row["learning_rate"],
-            expected=row["learning_rate_reference"],
+        DifferenceError(
+            f"{' '.join(str(row[key]) for key in keys)} is drawn at rate {row['learning_rate']:.3g}, in the reference "
+            f"at {row['learning_rate_reference']:.3g}"
         )
         for row in shown[0].merge(shown[1], on=keys, suffixes=("", "_reference")).to_dict("records")
         if row["learning_rate"] != row["learning_rate_reference"]
@@ -357,20 +327,12 @@ def write_references(plan: Plan, say: Callable[[str], None]) -> None:
     """Copy the drawn tables, with their ``.json``, to the references (see :func:`references`).
 
     Of a large table with more than 60 epochs, 60 are kept, evenly spaced on a logarithmic scale, and rows of no epoch.
-
-    Raises:
-        ResauditError: a table has not been drawn.
     """
     files, figures = references(plan), []
     for name in plan.figures:
         figure = drawn(plan, name)
         if figure is None:
-            raise ResauditError(
-                "missing-table",
-                "{figure} is not drawn in {folder} yet; run snakemake --cores all",
-                figure=name,
-                folder=plan.config.paths.figures,
-            )
+            raise TableError(f"{name} is not drawn in {plan.config.paths.figures} yet; run snakemake --cores all")
         figures.append(figure)
     for figure in figures:
         reference, table = files[figure.name], thinned(figure.table)

@@ -142,16 +142,11 @@ class Turns:
     """Where the verdict of a check turns as one of its thresholds moves: the flip distance.
 
     An infinite threshold means that the check has that verdict at none, or as :attr:`everywhere` says.
-
-    Attributes:
-        key: the threshold.
-        supported: the threshold from which on the check is supported, towards a weaker claim.
-        contradicted: the threshold beyond which it is contradicted, towards a stronger claim.
     """
 
-    key: Threshold
-    supported: float
-    contradicted: float
+    key: Threshold  # the threshold
+    supported: float  # the threshold from which on the check is supported, towards a weaker claim
+    contradicted: float  # the threshold beyond which it is contradicted, towards a stronger claim
 
     @property
     def everywhere(self) -> Decided | None:

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError
 from resaudit.figures.draw import draw_job
 from resaudit.jobs.job import Job, Work
 from resaudit.plan.claim import modules_of_checks
@@ -86,16 +86,9 @@ def robustness_job(plans: Plans, paper: str, at_scale_paper: Config) -> Robustne
         plans: the plans as configured and under every variant.
         paper: a paper with claims.
         at_scale_paper: the configuration at scale paper.
-
-    Raises:
-        ResauditError: the configuration has a variant itself.
     """
     if plans.base.config.variant is not None:
-        raise ResauditError(
-            "conflicting-variant",
-            "variant is {variant}; leave it out: robustness goes through all of them",
-            variant=plans.base.config.variant,
-        )
+        raise ConfigError(f"variant is {plans.base.config.variant}; leave it out: robustness goes through all of them")
     variants = {variant: plans.under(variant).config for variant in (*CONTROLS, *plans.variants(paper))}
     every, evidence = {CONFIGURED: plans.base.config} | variants, evidence_figures(plans.base, paper)
     protocol = at_scale_paper.figure

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResauditError, TableError
 from resaudit.claims.decision import Verdict
 from resaudit.claims.records import UNJUDGED
 from resaudit.claims.verdicts import Judgement, judge, untried
@@ -29,13 +29,10 @@ def judgement_on(config: Config, paper: str, name: str, table: pd.DataFrame | No
 
 def _place(error: BaseException | None, table: pd.DataFrame | None, keys: list[str]) -> str:
     """The keys of the row at fault, in words; empty where the error has its own words for the place."""
-    if table is None or not isinstance(error, ResauditError):
+    if table is None or not isinstance(error, TableError):
         return ""
-    line, column = error.fields.get("line"), error.fields.get("column")
-    if isinstance(line, int):
-        row = table.iloc[line - 2]
-    elif "least" in error.fields and isinstance(column, str) and column in table:
-        row = table.iloc[int(np.nanargmin(table[column]))]
-    else:
+    place = int(np.nanargmin(table[error.least_of])) if error.least_of in table else error.row
+    if place is None:
         return ""
+    row = table.iloc[place]
     return f" at {in_words(tuple((key, row[key]) for key in keys if key in table))}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, TableError, listed
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import Closed, read_record
 from resaudit.claims.heatmap import plot
@@ -109,9 +109,6 @@ def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
 
     A reference's claims that the matrix does not have stay, unless they have changed since: a matrix that takes hours
     can be made figure by figure.
-
-    Raises:
-        ResauditError: a matrix is stale, as one of another paper of the same name, whose run was here before.
     """
     for paper in dict.fromkeys(figure.split("/")[0] for figure in plan.figures):
         csv = Layout(plan.config.paths).figure(f"{paper}/robustness", "csv")
@@ -136,11 +133,8 @@ def _refuse_stale(matrix: Matrix, config: Config, paper: str, csv: Path) -> None
     files = {name: Layout(config.paths).figure(name, "csv") for name in matrix.tables}
     tables = matrix.tables | {name: sha256_of(file) for name, file in files.items() if file.is_file()}
     if reason := matrix.stale(ledger_of(config, paper, matrix.ledger), tables):
-        raise ResauditError(
-            "stale-matrix",
-            "{file} is not this paper's as it is now ({reason}); run snakemake --cores all robustness, or remove it",
-            file=csv,
-            reason=reason,
+        raise TableError(
+            f"{csv} is not this paper's as it is now ({reason}); run snakemake --cores all robustness, or remove it"
         )
 
 
@@ -230,11 +224,9 @@ def matrix(plans: Plans, paper: str, tables: Tables) -> pd.DataFrame:
     evidence = {name: f"{paper}/{claim.evidence}" for name, claim in config.claims_of(paper).items()}
     claims = [n for n, c in config.claims_of(paper).items() if not c.not_yet and evidence[n] in plans.base.figures]
     if not claims:
-        raise ResauditError(
-            "missing-claim",
-            "no claim is checked against {figures}; figures with claims: {allowed}",
-            figures=list(plans.base.figures),
-            allowed=list(dict.fromkeys(evidence.values())),
+        raise ConfigError(
+            f"no claim is checked against {listed(list(plans.base.figures))}; figures with claims: "
+            f"{listed(list(dict.fromkeys(evidence.values())))}"
         )
     rows: list[dict[str, Any]] = []
     judged: dict[tuple[str | None, str], Judgement] = {}
@@ -275,9 +267,7 @@ def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tab
     csv = tables[variant or CONFIGURED, figure]
     evidence = drawn(plan, figure, csv)
     if evidence is None:
-        raise ResauditError(
-            "missing-table", "{file} has not been drawn; run snakemake --cores all robustness", file=csv
-        )
+        raise TableError(f"{csv} has not been drawn; run snakemake --cores all robustness")
     return judgement_on(plan.config, paper, name, evidence.table)
 
 

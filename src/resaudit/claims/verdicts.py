@@ -7,7 +7,7 @@ from typing import get_args
 
 import pandas as pd
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import CheckError, TableError
 from resaudit.base.text import in_words, number, span
 from resaudit.claims.checks.measured import Effect, Measured, Point
 from resaudit.claims.decision import (
@@ -83,29 +83,17 @@ class Judged:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of one check of a claim.
+    """The result of one check of a claim."""
 
-    Attributes:
-        name: the check's name within the claim.
-        check: the check with its parameters.
-        verdict: the verdict of this check alone.
-        measured: meaning, unit and what was excluded.
-        level: the confidence level that all intervals of the claim share.
-        points: the places with their intervals.
-        limit: what theory says of the effect at this size.
-        lacking: whether a place is missing, so that the check cannot be supported.
-        own_level: the confidence level of each comparison's own interval.
-    """
-
-    name: str
-    check: Check
-    verdict: Verdict
-    measured: Measured
-    level: float
-    points: list[Judged] = field(default_factory=list)
-    limit: Limit | None = None
-    lacking: bool = False
-    own_level: float = 1 - ERROR_RATE
+    name: str  # the check's name within the claim
+    check: Check  # the check with its parameters
+    verdict: Verdict  # the verdict of this check alone
+    measured: Measured  # meaning, unit and what was excluded
+    level: float  # the confidence level that all intervals of the claim share
+    points: list[Judged] = field(default_factory=list)  # the places with their intervals
+    limit: Limit | None = None  # what theory says of the effect at this size
+    lacking: bool = False  # whether a place is missing, so that the check cannot be supported
+    own_level: float = 1 - ERROR_RATE  # the confidence level of each comparison's own interval
 
     @property
     def worst(self) -> Judged | None:
@@ -205,15 +193,12 @@ def judge(
         scale: the table's scale.
         dataset: name of the table's data set; None if it has none.
         rung: which of several looks this is; None: the only one.
-
-    Raises:
-        ResauditError: the table has no rows, lacks a column or a required value, or has an effect beyond a limit.
     """
     if table is None:
         lacking = f"there is no figure of it yet: {claim.not_yet}" if claim.not_yet else ""
         return Judgement(Verdict.not_run, lacking or f"{claim.evidence} has not been drawn", untried(claim))
     if table.empty:
-        raise ResauditError("empty-table", "the table has no rows")
+        raise TableError("the table has no rows")
     effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
     for name, measured in effects.items():
         if not measured.points:
@@ -257,15 +242,9 @@ def _judged_check(claim: Claim, name: str, measured: Measured, own_level: float,
     effects = [(point.where, effect.value) for point in measured.points for effect in point.effects]
     for where, effect in effects:
         if limit and not math.isnan(effect) and not limit.allows(effect):
-            raise ResauditError(
-                "broken-limit",
-                "check {name}, {where}: the effect {effect} breaks the claim's limit, {limit} ({reason}); "
-                "one of them is wrong",
-                name=name,
-                where=where,
-                effect=number(effect),
-                limit=span(limit.at_least, limit.at_most),
-                reason=limit.reason.rstrip("."),
+            raise CheckError(
+                f"check {name}, {where}: the effect {number(effect)} breaks the claim's limit, "
+                f"{span(limit.at_least, limit.at_most)} ({limit.reason.rstrip('.')}); one of them is wrong"
             )
     points = [judge_point(check, point, own_level, level, measured) for point in measured.points]
     lacking = bool(unmeasured(check, points) or measured.missing or not points)

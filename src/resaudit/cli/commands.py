@@ -7,14 +7,24 @@ import math
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from resaudit.base.errors import Interrupted, ResauditError, figures_named, one_named, reading
-from resaudit.base.papers import failing_code, take_papers_path
+from resaudit.base.errors import (
+    ConfigError,
+    DifferenceError,
+    Interrupted,
+    ResauditError,
+    figures_named,
+    listed,
+    one_named,
+    reading,
+)
+from resaudit.base.papers import exits_heard, failing_code, take_papers_path
 from resaudit.runtime.progress import flush_stderr, log, open_streams
 
 if TYPE_CHECKING:
@@ -43,16 +53,19 @@ def main() -> int:
         if (here := Path("matplotlibrc")).is_file():  # matplotlib takes it all the same
             with reading(here, "write it in UTF-8, or move it"):
                 here.read_text(encoding="utf-8")
-        cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
+        with exits_heard():
+            cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
-        log(f"resaudit: error: {error.line}", fallback=sys.stdout)
+        log(f"resaudit: error: {error}", fallback=sys.stdout)
         return 1
     except Interrupted as stop:
         log(f"resaudit: interrupted: {stop}")
         return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
-    except SystemExit as error:  # by a paper's own code: nothing here exits
-        log(f"resaudit: error: {failing_code(error, None, 'ends the process').line}")
+    except SystemExit as error:  # by a paper's own code, or by click where nobody reads on
+        if traceback.extract_tb(error.__traceback__)[-1].filename == click.core.__file__:
+            return 1
+        log(f"resaudit: error: {failing_code(error, None, 'ends the process')}")
         return 1
     except click.exceptions.Abort:
         log("resaudit: interrupted")
@@ -287,12 +300,7 @@ def compare(words: Overrides) -> None:
         for line in side_by_side(*audits):
             click.echo(line)
         if others := [pair.claims[0].id for pair in pairs(*audits) if not pair.agrees]:
-            raise ResauditError(
-                "differing-verdicts",
-                "{count} claims have another verdict: {claims}",
-                count=len(others),
-                claims=others,
-            )
+            raise DifferenceError(f"{len(others)} claims have another verdict: {listed(others)}")
         return
     plan = _plan(overrides)
     from resaudit.claims.comparison import compare_with_references
@@ -301,12 +309,7 @@ def compare(words: Overrides) -> None:
     refuse_undrawn(plan)
     failed = compare_with_references(plan, click.echo)
     if failed:
-        raise ResauditError(
-            "differing-tables",
-            "{count} figures do not agree with their references: {figures}",
-            count=len(failed),
-            figures=failed,
-        )
+        raise DifferenceError(f"{len(failed)} figures do not agree with their references: {listed(failed)}")
 
 
 @cli.command()
@@ -378,11 +381,7 @@ def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ..
         raise click.UsageError("give RUN.zip, which resaudit crate made, or --forget RUN")
     archive, *overrides = words
     if not Path(archive).is_file():
-        raise ResauditError(
-            "missing-archive",
-            "{archive} is not a file; give an archive of resaudit crate, then overrides",
-            archive=archive,
-        )
+        raise ConfigError(f"{archive} is not a file; give an archive of resaudit crate, then overrides")
     from resaudit.share.imports.importing import import_run
 
     import_run(Path(archive), _config(tuple(overrides)), overrides, other_code, click.echo)
@@ -410,7 +409,6 @@ def spot_check(minutes: float | None, wanted: str | None, seed: str | None, over
     if minutes is None and wanted is None:
         minutes = MINUTES
     if not check(plan, click.echo, minutes, wanted, seed):
-        raise ResauditError(
-            "failed-spot-check",
-            "results were not reproduced, have other bytes than expected, or none could be compared; see above",
+        raise DifferenceError(
+            "results were not reproduced, have other bytes than expected, or none could be compared; see above"
         )

@@ -9,14 +9,14 @@ from typing import get_type_hints
 
 from resaudit.audit.job import AuditJob
 from resaudit.base.models import meanings, summary
+from resaudit.base.papers import papers
 from resaudit.base.text import duration as in_units
 from resaudit.base.text import folded, in_minutes, number
 from resaudit.figures.draw import draw_job
 from resaudit.figures.references import references
-from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
-from resaudit.plan.estimates import Estimates
+from resaudit.plan.estimates import Estimates, duration
 from resaudit.plan.figure import Figure
 from resaudit.plan.layout import Layout
 from resaudit.plan.left_out import left_out_in_words
@@ -35,6 +35,9 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     yield f"{name}: {figure.title}"
     yield from _wrapped(f"{figure.paper.short}, {figure.paper.title!r} ({figure.paper.cited})")
     yield from _wrapped(f"{figure.full_caption} {figure.remark}")
+    if (place := papers().get(paper)) and (place.source / "plain.py").is_file():
+        yield from _wrapped(f"on one page, without this engine: python -m {place.package}.plain")
+        yield f"  {place.source / 'plain.py'}"
     yield f"\nsettings at scale {figure.scale}"
     yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
     settings = [

@@ -18,19 +18,18 @@ from typing import Any
 
 from resaudit.audit.claim_models import counts_in_words, refuse_unjudged, standing_of
 from resaudit.audit.job import AuditJob
-from resaudit.base.errors import ResauditError, figures_named, least_name
+from resaudit.base.errors import ConfigError, PaperError, ResauditError, figures_named, least_name, listed
 from resaudit.base.files import read_json
-from resaudit.base.papers import KEY, file_of_paper, module_of, papers, take_papers_path
+from resaudit.base.papers import KEY, exits_heard, file_of_paper, module_of, papers, take_papers_path
 from resaudit.base.text import counted, in_minutes
 from resaudit.claims.job import robustness_job
 from resaudit.claims.records import UNJUDGED
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import draw_job
-from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
 from resaudit.plan.composition import check_under_variants, datasets, load
-from resaudit.plan.estimates import Estimates
+from resaudit.plan.estimates import Estimates, duration
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.overrides import in_hydra
@@ -55,18 +54,12 @@ def checkout_of(rules: Path, snakefile: Path) -> Path:
 
     As a module, the workflow would be another: Snakemake calls no ``onstart`` of a module, which locks the results and
     removes what killed jobs left, and renames its rules, by whose names the processes on a cluster find their jobs.
-
-    Raises:
-        ResauditError: the Snakefile that is run is another's.
     """
     checkout = rules.parents[1]
     if snakefile.parent.resolve() not in (checkout.resolve(), rules.parent.resolve()):
-        raise ResauditError(
-            "other-snakefile",
-            "{snakefile} uses this workflow, which runs only by itself: snakemake --snakefile {own}; a paper of yours "
-            "is added with --config papers_path=FOLDER",
-            snakefile=snakefile,
-            own=checkout / "Snakefile",
+        raise ConfigError(
+            f"{snakefile} uses this workflow, which runs only by itself: snakemake --snakefile "
+            f"{checkout / 'Snakefile'}; a paper of yours is added with --config papers_path=FOLDER"
         )
     return checkout
 
@@ -81,30 +74,18 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         config: Snakemake's configuration.
         command: the command line, of which Snakemake keeps only the last ``--config``.
 
-    Raises:
-        ResauditError: a key has no value, a folder is read as a number or a list, or ``--config`` is given twice.
-
     >>> overrides_from({"scale": "paper", "figures": ["fig07"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig07]', 'seed=2', 'device=cpu']
     >>> overrides_from({"dataset": {"folder": "/my data, all", "sources": ["folder"]}})
     ['dataset={folder:"/my data, all",sources:[folder]}']
     """
     if sum(argument.split("=")[0] in ("--config", "-C") for argument in command) > 1:
-        raise ResauditError(
-            "repeated-config", "--config is given twice; give it once, with all keys: --config scale=paper seed=2"
-        )
+        raise ConfigError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
     empty = [key for key, value in config.items() if value is None]
     if empty:
-        raise ResauditError(
-            "empty-config-key", "--config {key}= is empty; give it a value or leave it out", key=empty[0]
-        )
+        raise ConfigError(f"--config {empty[0]}= is empty; give it a value or leave it out")
     if not isinstance(config.get(KEY, ""), str):
-        raise ResauditError(
-            "numeric-folder",
-            "--config {key} was read as {value}, not as text; write one folder, as {key}=./FOLDER",
-            key=KEY,
-            value=config[KEY],
-        )
+        raise ConfigError(f"--config {KEY} was read as {config[KEY]}, not as text; write one folder, as {KEY}=./FOLDER")
     named = [
         # Plain text goes to Hydra unquoted: it may be a list or a number.
         f"{key}={value if isinstance(value, str) else in_hydra(value)}"
@@ -157,9 +138,6 @@ class JobsOfRules:
 
     Attributes:
         overrides: the argument.
-
-    Raises:
-        ResauditError: as of :func:`resaudit.plan.composition.load`, or the plan lacks one of ``only``.
     """
 
     def __init__(self, overrides: Sequence[str], folder: Path, writes: bool, only: Sequence[str] = ()) -> None:
@@ -219,7 +197,7 @@ class JobsOfRules:
             entry = next(self._entries, None)
             if entry is None:
                 key = "/".join(place)
-                raise ResauditError("unknown-job", "no job {key!r} in this configuration or its variants", key=key)
+                raise ConfigError(f"no job {key!r} in this configuration or its variants")
             self._index.setdefault(*entry)
         return self._planned(self._index[place])
 
@@ -267,29 +245,19 @@ def check_modules(figures: Iterable[str]) -> None:
     for name in figures:
         paper, _, figure = name.partition("/")
         if figure in taken:
-            raise ResauditError(
-                "conflicting-figure-name",
-                "figure {figure} has the name of a rule or a kind of job; rename its files",
-                figure=name,
-            )
+            raise ConfigError(f"figure {name} has the name of a rule or a kind of job; rename its files")
         try:
             spec = find_spec(module_of(name))
         except ModuleNotFoundError:
             spec = None
         if spec is None:
             place = papers().get(paper)
-            raise ResauditError(
-                "missing-figure-module",
-                "{path} has no module {module}; write it, with table(results) and plot(table)",
-                path=file_of_paper(paper, f"{figure}.yaml"),
-                module=(place.source if place else Path("src", paper)) / f"{figure}.py",
-            )
+            path = file_of_paper(paper, f"{figure}.yaml")
+            module = (place.source if place else Path("src", paper)) / f"{figure}.py"
+            raise PaperError(f"{path} has no module {module}; write it, with table(results) and plot(table)")
         if lacking := {"table", "plot"} - _names_at_top(Path(str(spec.origin))):
-            raise ResauditError(
-                "missing-function",
-                "{path} has no {lacking}; a figure's module has table(results) and plot(table)",
-                path=spec.origin,
-                lacking=sorted(lacking),
+            raise PaperError(
+                f"{spec.origin} has no {listed(sorted(lacking))}; a figure's module has table(results) and plot(table)"
             )
 
 
@@ -307,11 +275,7 @@ def _names_at_top(module: Path) -> set[str]:
 
 
 def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
-    """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has.
-
-    Raises:
-        ResauditError: one is a short name that several papers have, or an absolute path of a file that rules make.
-    """
+    """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has."""
     folders = map(Path, (config.paths.results, config.paths.figures))
     made = [folder.absolute() for folder in folders if not folder.is_absolute()]
     least = {name: least_name(name, config.figure) for name in config.figure}
@@ -321,12 +285,7 @@ def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
             figures_named(word, list(config.figure))
         # Rules make files under the names of these folders alone; an option may take any path.
         if not before.startswith("--") and any(map(Path(word).is_relative_to, made)):
-            raise ResauditError(
-                "absolute-target",
-                "no rule makes {target} under this name; write {relative}",
-                target=word,
-                relative=os.path.relpath(word),
-            )
+            raise ConfigError(f"no rule makes {word} under this name; write {os.path.relpath(word)}")
     chosen = config.chosen_figures()
     return {name: name for name in chosen} | {least[name]: name for name in chosen}
 
@@ -405,6 +364,8 @@ def end_in_words(failed: Iterable[Any]) -> list[str]:
         said = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
         if last := next(filter(str.strip, reversed(said)), ""):
             lines.append(f"failed: {rule}: {last}; all that it said: cat {shlex.quote(str(log))}")
+        elif log.is_file():
+            lines.append(f"failed: {rule}: it ended without a word: killed, as for its memory, or never started")
     if failed:
         return [*lines, f"{counted(len(jobs), 'job')} failed; the same command goes on where it was"]
     return ["stopped; the same command goes on where it was"]
@@ -416,9 +377,6 @@ def verdicts_in_words(audit: Path, config: Config) -> Iterator[str]:
     Args:
         audit: the ``audit.json``, beside its page.
         config: of the run; if it asks for some figures or papers, their claims alone are counted.
-
-    Raises:
-        ResauditError: in the end, if a claim cannot be judged.
     """
     made = read_json(audit)
     claims = [claim for paper in made["papers"] for claim in paper["claims"]]
@@ -451,9 +409,10 @@ def has_unjudged(audit: Path) -> bool:
 def errors_in_one_line() -> Iterator[None]:
     """End the process with status 1 and the error's one line instead of a traceback."""
     try:
-        yield
+        with exits_heard():
+            yield
     except ResauditError as error:
-        sys.exit(f"resaudit: error: {error.line}")
+        sys.exit(f"resaudit: error: {error}")
 
 
 def set_dates_in_the_future(files: Iterable[Path]) -> None:
@@ -464,11 +423,8 @@ def set_dates_in_the_future(files: Iterable[Path]) -> None:
         try:
             os.utime(file)
         except OSError as error:
-            raise ResauditError(
-                "future-date",
-                "{path} has a date in the future, and it cannot be set ({reason}); touch it as its owner",
-                path=file,
-                reason=error.strerror,
+            raise ConfigError(
+                f"{file} has a date in the future, and it cannot be set ({error.strerror}); touch it as its owner"
             ) from error
     if late:
         print(f"resaudit: {len(late)} files had a date in the future ({late[0]} …); set to now", file=sys.stderr)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError
 from resaudit.data.dataset import LARGEST_FILE, CifarDataset, StoredFile
 from resaudit.data.files import beginning, children, right_one, unpacked
 
@@ -34,20 +34,10 @@ def to_records(pixels: np.ndarray, labels: Sequence[np.ndarray]) -> bytes:
 
 
 def parse_records(content: bytes, dataset: CifarDataset, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Images (images, 3, 32, 32) and classes (images,), both uint8; images begin where ``cifar100_reader`` says.
-
-    Raises:
-        ResauditError: the bytes are not whole records.
-    """
+    """Images (images, 3, 32, 32) and classes (images,), both uint8; images begin where ``cifar100_reader`` says."""
     width = dataset.labels + PIXELS
     if len(content) % width:
-        raise ResauditError(
-            "invalid-records",
-            "{name} is not whole records: {size} bytes of {width}",
-            name=name,
-            size=len(content),
-            width=width,
-        )
+        raise DataError(f"{name} is not whole records: {len(content)} bytes of {width}")
     records = np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
     first = dataset.labels - (dataset.cifar100_reader == "as-published")
     return np.ascontiguousarray(records[:, first : first + PIXELS]).reshape(-1, *SHAPE), records[:, dataset.labels - 1]
@@ -60,9 +50,6 @@ def read_cifar(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
         place: the archive for Python; or a folder with its batches or files of records, or with a folder of these, as
             torchvision's ``root``.
         dataset: the data set to read.
-
-    Raises:
-        ResauditError: a file is missing, or a batch has another MD5 than the published one.
     """
     records: dict[str, bytes] = {}
     with unpacked(place) as folder:
@@ -73,12 +60,7 @@ def read_cifar(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
             names = (file.name, batch) if batch in dataset.pickles else (file.name,)
             candidates = [path for each in folders for name in names if (path := each / name).is_file()]
             if not candidates:
-                raise ResauditError(
-                    "missing-records",
-                    "neither {place} nor a folder in it has {names}",
-                    place=place,
-                    names=" or ".join(names),
-                )
+                raise DataError(f"neither {place} nor a folder in it has {' or '.join(names)}")
             records[key] = right_one(candidates, partial(_records, file=file, dataset=dataset), file)
     return records
 
@@ -97,12 +79,8 @@ def _unpickled(content: bytes, name: str, dataset: CifarDataset) -> bytes:
     """
     digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
     if digest != dataset.pickles[name]:
-        raise ResauditError(
-            "changed-pickle",
-            "{name} was not opened, since a pickle can run code: its MD5 is {digest}, expected {expected}",
-            name=name,
-            digest=digest,
-            expected=dataset.pickles[name],
+        raise DataError(
+            f"{name} was not opened, since a pickle can run code: its MD5 is {digest}, expected {dataset.pickles[name]}"
         )
     batch = pickle.loads(content, encoding="latin1")  # noqa: S301
     keys = ("labels",) if dataset.labels == 1 else ("coarse_labels", "fine_labels")

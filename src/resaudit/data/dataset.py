@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
-from resaudit.base.errors import ResauditError, suggestion
+from resaudit.base.errors import DataError, suggestion
 from resaudit.base.models import Model, Sha256, shown
 
 LARGEST_FILE = 2**31
@@ -57,23 +57,12 @@ class StoredFile(Model):
         return hashlib.new(self.algorithm, content, usedforsecurity=False).hexdigest()
 
     def check(self, content: bytes) -> None:
-        """Check that bytes are those of the file.
-
-        Raises:
-            ResauditError: they have another digest.
-        """
+        """Check that bytes are those of the file."""
         digest = self.digest_of(content)
         if digest != self.digest:
-            raise ResauditError(
-                "changed-data",
-                "{name} is not the right file: {algorithm} expected {expected}, found {digest} ({size} bytes, expected "
-                "{expected_size})",
-                name=self.name,
-                algorithm=self.digest_name,
-                expected=self.digest,
-                digest=digest,
-                size=len(content),
-                expected_size=self.size,
+            raise DataError(
+                f"{self.name} is not the right file: {self.digest_name} expected {self.digest}, found {digest} "
+                f"({len(content)} bytes, expected {self.size})"
             )
 
 

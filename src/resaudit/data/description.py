@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError, listed
 from resaudit.data.dataset import FILES, LARGEST_FILE, DataFile
 from resaudit.data.files import beginning, children
 from resaudit.data.idx import parse_header, parse_idx
@@ -22,9 +22,6 @@ def description_of(place: Path) -> dict[str, Any]:
 
     Args:
         place: a folder of four IDX files, raw or packed; or images of classes, in a folder or an archive.
-
-    Raises:
-        ResauditError: the place is neither.
     """
     names = children(place) if place.is_dir() else []
     if any(_IDX.search(path.name) and path.is_file() for path in names):
@@ -35,22 +32,15 @@ def description_of(place: Path) -> dict[str, Any]:
 
 
 def described(folder: Path) -> dict[str, DataFile]:
-    """The four IDX files of a folder, raw or packed, with sizes and SHA-256: the ``files`` of a data set's YAML.
-
-    Raises:
-        ResauditError: a file is missing or not an IDX file, or several differ that may be the same one.
-    """
+    """The four IDX files of a folder, raw or packed, with sizes and SHA-256: the ``files`` of a data set's YAML."""
     candidates: dict[str, list[Path]] = {}
     for path in children(folder):
         if match := _IDX.search(path.name):
             candidates.setdefault(f"{match[1].replace('t10k', 'test')}_{match[2]}", []).append(path)
     if missing := [key for key in FILES if key not in candidates]:
-        raise ResauditError(
-            "missing-idx",
-            "{folder} has no {missing}; needed: files named train-images…, train-labels…, t10k-images… and "
-            "t10k-labels…, each raw or .gz",
-            folder=folder,
-            missing=missing,
+        raise DataError(
+            f"{folder} has no {listed(missing)}; needed: files named train-images…, train-labels…, t10k-images… and "
+            "t10k-labels…, each raw or .gz"
         )
     return {key: _only_one(key, candidates[key]) for key in FILES}
 
@@ -67,15 +57,12 @@ def _only_one(key: str, candidates: list[Path]) -> DataFile:
         try:
             found.add(_file_of(name, content))
         except ValidationError as error:
-            raise ResauditError(
-                "invalid-file-name",
-                "{path} cannot be named so in a data set's YAML; allowed: letters, digits and ._-; rename it",
-                path=path.with_name(name),
+            raise DataError(
+                f"{path.with_name(name)} cannot be named so in a data set's YAML; allowed: letters, digits and ._-; "
+                "rename it"
             ) from error
     if len(found) > 1:
-        raise ResauditError(
-            "ambiguous-idx", "{paths} differ, but each may be {key}; leave one there", paths=candidates, key=key
-        )
+        raise DataError(f"{listed(candidates)} differ, but each may be {key}; leave one there")
     return found.pop()
 
 

@@ -15,17 +15,12 @@ from resaudit.runtime.progress import log
 
 @dataclass(frozen=True)
 class Fetch(Job):
-    """The stored files of a data set, identified by their digests, not by their source.
-
-    Attributes:
-        dataset: the data set's files and sources.
-        raw: folder for the files.
-    """
+    """The stored files of a data set, identified by their digests, not by their source."""
 
     kind = "fetch"
 
-    dataset: Dataset
-    raw: str
+    dataset: Dataset  # the data set's files and sources
+    raw: str  # folder for the files
 
     @property
     def stem(self) -> str:
@@ -55,11 +50,7 @@ class Fetch(Job):
         return {}
 
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:
-        """All training images, shape (samples, …), and labels (samples,), as unsigned bytes.
-
-        Raises:
-            ResauditError: a file is missing or was changed.
-        """
+        """All training images, shape (samples, …), and labels (samples,), as unsigned bytes."""
         from resaudit.data.sources import read_verified
 
         if not isinstance(self.dataset, IdxDataset):
@@ -70,11 +61,7 @@ class Fetch(Job):
         return pixels, labels
 
     def image_set(self) -> ImageSet:
-        """Training and test images with channels, and labels.
-
-        Raises:
-            ResauditError: a file is missing or was changed.
-        """
+        """Training and test images with channels, and labels."""
         from resaudit.data.stored import read_image_set
 
         return read_image_set(self.dataset, Path(self.raw))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath, PurePosixPath
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError, ResauditError, listed
 from resaudit.data.dataset import StoredFile
 
 LARGEST_ARCHIVE = 2**31
@@ -27,12 +27,7 @@ _POINTER = b"version https://git-lfs.github.com/spec/"
 
 @contextmanager
 def unpacked(place: Path) -> Iterator[Path]:
-    """A folder itself, or the files of a tar archive in a temporary folder; hidden ones are left out.
-
-    Raises:
-        ResauditError: the archive cannot be read, is cut or damaged, has more than :data:`LARGEST_ARCHIVE` bytes, or
-            holds a symbolic link or another thing that is not a file.
-    """
+    """A folder itself, or the files of a tar archive in a temporary folder; hidden ones are left out."""
     if place.is_dir():
         yield place
         return
@@ -78,21 +73,13 @@ def _check_end(archive: tarfile.TarFile) -> None:
 
 
 def children(folder: Path) -> list[Path]:
-    """What is in a folder, sorted; hidden names are left out.
-
-    Raises:
-        ResauditError: the folder cannot be read.
-    """
+    """What is in a folder, sorted; hidden names are left out."""
     with _readable(folder):
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def beginning(path: Path, count: int) -> bytes:
-    """The first bytes of a file, unpacked if it is named ``.gz``; no more are kept in memory.
-
-    Raises:
-        ResauditError: it cannot be read, or is not a regular file.
-    """
+    """The first bytes of a file, unpacked if it is named ``.gz``; no more are kept in memory."""
     with _readable(path):
         if path.exists() and not path.is_file():
             raise OSError("it is a folder, a device or a pipe")
@@ -107,11 +94,7 @@ def beginning(path: Path, count: int) -> bytes:
 
 
 def right_one(candidates: Sequence[Path], read: Callable[[Path], bytes], file: StoredFile) -> bytes:
-    """The bytes of the first of several candidates for a file that has its digest.
-
-    Raises:
-        ResauditError: none has; all are named.
-    """
+    """The bytes of the first of several candidates for a file that has its digest."""
     faults: list[ResauditError] = []
     for path in candidates:
         try:
@@ -123,13 +106,7 @@ def right_one(candidates: Sequence[Path], read: Callable[[Path], bytes], file: S
             return content
     if len(faults) == 1:
         raise faults[0]
-    raise ResauditError(
-        "no-right-data",
-        "none of {candidates} is the right {name}: {faults}",
-        candidates=candidates,
-        name=file.name,
-        faults=faults,
-    )
+    raise DataError(f"none of {listed(candidates)} is the right {file.name}: {listed(faults)}")
 
 
 @contextmanager
@@ -137,12 +114,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except DAMAGED as error:
-        raise ResauditError(
-            "unreadable-data",
-            "{path} cannot be read ({reason})",
-            path=path,
-            reason=what_it_is(path) or first_line(error),
-        ) from error
+        raise DataError(f"{path} cannot be read ({what_it_is(path) or first_line(error)})") from error
 
 
 def is_hidden(name: PurePath) -> bool:

@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError
 
 _UNSIGNED_BYTES = 0x08
 LARGEST_RANK = 4
@@ -21,19 +21,11 @@ def parse_idx(content: bytes, name: str) -> np.ndarray:
 
     Returns:
         A read-only array of dtype uint8 with the header's shape.
-
-    Raises:
-        ResauditError: the bytes are not an IDX file, or their number contradicts its header.
     """
     first, shape = parse_header(content, name)
     if len(content) != first + math.prod(shape):
-        raise ResauditError(
-            "invalid-idx-size",
-            "{name} has {size} bytes, but its IDX header {shape} means {expected}",
-            name=name,
-            size=len(content),
-            shape=str(shape),
-            expected=first + math.prod(shape),
+        raise DataError(
+            f"{name} has {len(content)} bytes, but its IDX header {shape!s} means {first + math.prod(shape)}"
         )
     return np.frombuffer(content, dtype=np.uint8, offset=first).reshape(shape)
 
@@ -43,15 +35,11 @@ def parse_header(content: bytes, name: str) -> tuple[int, tuple[int, ...]]:
     rank = content[3] if len(content) > 3 else 0
     first = 4 + 4 * rank
     if content[:3] != bytes((0, 0, _UNSIGNED_BYTES)) or len(content) < first:
-        raise ResauditError("invalid-idx", "{name} is not an IDX file of unsigned bytes", name=name)
+        raise DataError(f"{name} is not an IDX file of unsigned bytes")
     shape = struct.unpack(f">{rank}I", content[4:first])
     if not 1 <= rank <= LARGEST_RANK or 0 in shape:
-        raise ResauditError(
-            "invalid-idx-shape",
-            "{name} has the shape {shape} by its IDX header; allowed: 1 to {largest} sizes, none of them 0",
-            name=name,
-            shape=str(shape[:8]),
-            largest=LARGEST_RANK,
+        raise DataError(
+            f"{name} has the shape {shape[:8]!s} by its IDX header; allowed: 1 to {LARGEST_RANK} sizes, none of them 0"
         )
     return first, shape
 

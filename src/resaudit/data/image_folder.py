@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError, ResauditError, listed
 from resaudit.data.dataset import LARGEST_CLASSES, LARGEST_FILE
 from resaudit.data.files import children, first_line, unpacked, what_it_is
 from resaudit.data.idx import to_idx
@@ -45,11 +45,6 @@ def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
     Args:
         place: a folder or a tar archive of ``train/CLASS/NAME`` and ``test/CLASS/NAME``, or of one folder with these;
             ``val`` in place of ``test`` if there is no ``test``.
-
-    Raises:
-        ResauditError: an image cannot be read, has another mode than :data:`MODES`, transparency, 16-bit samples or
-            several frames, another size than the first, lies elsewhere below these folders or is of a format that is
-            not read, or a class lacks images.
     """
     with unpacked(place) as folder:
         files = _files(place, folder)
@@ -63,12 +58,7 @@ def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
                 images.append(_pixels(path, path.relative_to(folder).as_posix(), shape))
                 shape, total = images[-1].shape, total + images[-1].nbytes
                 if total > LARGEST_FILE:
-                    raise ResauditError(
-                        "too-large-data",
-                        "{place} has more pixels than fit in {largest} bytes",
-                        place=place,
-                        largest=LARGEST_FILE,
-                    )
+                    raise DataError(f"{place} has more pixels than fit in {LARGEST_FILE} bytes")
             labels = np.repeat(np.arange(len(classes), dtype=np.uint8), [len(of_class[label]) for label in classes])
             contents |= {f"{split}_images": to_idx(np.stack(images)), f"{split}_labels": to_idx(labels)}
     return classes, contents
@@ -77,26 +67,13 @@ def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
 def _files(place: Path, folder: Path) -> Files:
     roots = [each for each in (folder, *children(folder)) if (each / "train").is_dir()]
     if len(roots) > 1 and roots[0] != folder:
-        raise ResauditError(
-            "ambiguous-images",
-            "{place} has several data sets, in {folders}; give one of them",
-            place=place,
-            folders=[root.name for root in roots],
-        )
+        raise DataError(f"{place} has several data sets, in {listed([root.name for root in roots])}; give one of them")
     if not roots:
-        raise ResauditError(
-            "missing-images",
-            "{place} has no {layout} ({suffixes})",
-            place=place,
-            layout=LAYOUT,
-            suffixes=IMAGE_SUFFIXES,
-        )
+        raise DataError(f"{place} has no {LAYOUT} ({listed(IMAGE_SUFFIXES)})")
     root = roots[0]
     validation = (root / "val").is_dir()
     if validation and (root / "test").is_dir():
-        raise ResauditError(
-            "ambiguous-test", "{place} has train, val and test; allowed: train with test or val", place=place
-        )
+        raise DataError(f"{place} has train, val and test; allowed: train with test or val")
     files: Files = {}
     for split, split_folder in {"train": root / "train", "test": root / ("val" if validation else "test")}.items():
         files[split] = {}
@@ -119,12 +96,9 @@ def _is_an_images(name: str) -> bool:
 
 
 def _misplaced(path: Path, root: Path) -> ResauditError:
-    return ResauditError(
-        "misplaced-image",
-        "{name} would be left out; allowed: images {layout} ({suffixes}), and links to these",
-        name=path.relative_to(root).as_posix(),
-        layout=LAYOUT,
-        suffixes=IMAGE_SUFFIXES,
+    return DataError(
+        f"{path.relative_to(root).as_posix()} would be left out; allowed: images {LAYOUT} ({listed(IMAGE_SUFFIXES)}), "
+        "and links to these"
     )
 
 
@@ -137,20 +111,11 @@ def _pixels(path: Path, name: str, shape: tuple[int, ...] | None) -> np.ndarray:
             _check_exact(name, image)
             pixels = np.ascontiguousarray(np.asarray(image.convert("RGB")).transpose(2, 0, 1))
     except (*UNDECODABLE, Image.DecompressionBombError) as error:
-        raise ResauditError(
-            "unreadable-image",
-            "{name} cannot be decoded ({reason})",
-            name=name,
-            reason=what_it_is(path) or first_line(error),
-        ) from error
+        raise DataError(f"{name} cannot be decoded ({what_it_is(path) or first_line(error)})") from error
     if shape not in (None, pixels.shape):
-        raise ResauditError(
-            "conflicting-sizes",
-            "{name} has {size} pixels, the images before have {expected}; allowed: one size",
-            name=name,
-            size=f"{pixels.shape[2]} x {pixels.shape[1]}",
-            expected=f"{shape[2]} x {shape[1]}" if shape else "",
-        )
+        size = f"{pixels.shape[2]} x {pixels.shape[1]}"
+        expected = f"{shape[2]} x {shape[1]}" if shape else ""
+        raise DataError(f"{name} has {size} pixels, the images before have {expected}; allowed: one size")
     return pixels
 
 
@@ -168,39 +133,20 @@ def _check_exact(name: str, image: Any) -> None:
     elif getattr(image, "n_frames", 1) > 1:
         content = f"{image.n_frames} frames"
     if content is not None:
-        raise ResauditError(
-            "inexact-image", "{name} has {content}; allowed: what one 8-bit RGB image holds", name=name, content=content
-        )
+        raise DataError(f"{name} has {content}; allowed: what one 8-bit RGB image holds")
 
 
 def _checked_classes(place: Path, files: Files) -> list[str]:
     """The names of the classes, sorted; each has images in ``train`` and in ``test``."""
     classes = sorted({label for of_class in files.values() for label in of_class})
     if not 0 < len(classes) <= LARGEST_CLASSES:
-        raise ResauditError(
-            "invalid-classes",
-            "{place} has {count} classes; allowed: 1 to {largest}",
-            place=place,
-            count=len(classes),
-            largest=LARGEST_CLASSES,
-        )
+        raise DataError(f"{place} has {len(classes)} classes; allowed: 1 to {LARGEST_CLASSES}")
     alike: dict[str, str] = {}
     for label in classes:
         other = alike.setdefault(unicodedata.normalize("NFC", label), label)
         if other != label:
-            raise ResauditError(
-                "ambiguous-class",
-                "{place} has two classes that look alike, {label} and {other}; name them in NFC",
-                place=place,
-                label=ascii(label),
-                other=ascii(other),
-            )
+            raise DataError(f"{place} has two classes that look alike, {label!a} and {other!a}; name them in NFC")
     missing = [f"{split}/{label}" for split in files for label in classes if not files[split].get(label)]
     if missing:
-        raise ResauditError(
-            "missing-class",
-            "{place} has no images in {missing}; allowed: some in each",
-            place=place,
-            missing=missing[:3],
-        )
+        raise DataError(f"{place} has no images in {listed(missing[:3])}; allowed: some in each")
     return classes

@@ -4,21 +4,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resaudit.base.errors import DataError
+
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Training and test images of one data set.
+    """Training and test images of one data set."""
 
-    Attributes:
-        train_images: uint8, shape (images, channels, height, width), channels red, green, blue.
-        train_labels: uint8, shape (images,).
-        test_images: as ``train_images``.
-        test_labels: as ``train_labels``.
-        classes: number of them.
+    train_images: np.ndarray  # uint8, shape (images, channels, height, width), channels red, green, blue
+    train_labels: np.ndarray  # uint8, shape (images,)
+    test_images: np.ndarray  # as ``train_images``
+    test_labels: np.ndarray  # as ``train_labels``
+    classes: int  # number of them
+
+
+def refuse_black(images: np.ndarray, name: str) -> None:
+    """Refuse images, shape (samples, …), of which one is all zero: where each gets norm 1, it would be NaN.
+
+    Args:
+        images: those that are scaled.
+        name: the data set's.
     """
-
-    train_images: np.ndarray
-    train_labels: np.ndarray
-    test_images: np.ndarray
-    test_labels: np.ndarray
-    classes: int
+    if not images.reshape(len(images), -1).any(axis=1).all():
+        raise DataError(f"{name} has a black image, which has no direction")

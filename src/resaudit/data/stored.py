@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError
 from resaudit.data.cifar import parse_records
 from resaudit.data.dataset import FILES, CifarDataset, Dataset, ImageFolderDataset
 from resaudit.data.idx import parse_idx
@@ -13,11 +13,7 @@ from resaudit.data.sources import read_verified
 
 
 def read_image_set(dataset: Dataset, folder: Path) -> ImageSet:
-    """A fetched data set; images of IDX files without channels have one, and class folders are :func:`dealt`.
-
-    Raises:
-        ResauditError: a file is missing or was changed, or has labels that the data set's classes do not allow.
-    """
+    """A fetched data set; images of IDX files without channels have one, and class folders are :func:`dealt`."""
     if isinstance(dataset, CifarDataset):
         train = _cifar(dataset, folder, [key for key in dataset.files if key != "test"])
         test = _cifar(dataset, folder, ["test"])
@@ -28,22 +24,10 @@ def read_image_set(dataset: Dataset, folder: Path) -> ImageSet:
         )
     for images, labels in (train, test):
         if images.ndim != 4 or labels.shape != images.shape[:1]:
-            raise ResauditError(
-                "conflicting-shapes",
-                "{dataset} has images of shape {images} and labels of shape {labels}",
-                dataset=dataset.name,
-                images=str(images.shape),
-                labels=str(labels.shape),
-            )
+            raise DataError(f"{dataset.name} has images of shape {images.shape!s} and labels of shape {labels.shape!s}")
         if labels.max() >= dataset.classes:
-            raise ResauditError(
-                "invalid-labels",
-                "{dataset} has labels up to {largest}, but {classes} classes; {remedy}",
-                dataset=dataset.name,
-                largest=labels.max(),
-                classes=dataset.classes,
-                remedy=f"set classes in config/dataset/{dataset.name}.yaml",
-            )
+            remedy = f"set classes in config/dataset/{dataset.name}.yaml"
+            raise DataError(f"{dataset.name} has labels up to {labels.max()}, but {dataset.classes} classes; {remedy}")
     if isinstance(dataset, ImageFolderDataset):
         train, test = ((images[order], labels[order]) for images, labels in (train, test) for order in [dealt(labels)])
     return ImageSet(*train, *test, dataset.classes)

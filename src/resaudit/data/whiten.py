@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, DataError
 from resaudit.data.dataset import Signs
 from resaudit.data.fetch import Fetch
 from resaudit.data.moments import Moments, moments_of
@@ -47,13 +47,9 @@ class Whiten(Job):
         """Whiten the training images."""
         images, labels = self.data.training_set()
         if labels.max() >= self.components:
-            raise ResauditError(
-                "invalid-labels",
-                "{dataset} has labels up to {largest}, but {classes} classes; {remedy}",
-                dataset=self.data.dataset.name,
-                largest=labels.max(),
-                classes=self.components,
-                remedy="whitening.components must be their number",
+            remedy = "whitening.components must be their number"
+            raise DataError(
+                f"{self.data.dataset.name} has labels up to {labels.max()}, but {self.components} classes; {remedy}"
             )
         whitened = whiten(images, labels, self.components, self.centered, self.signs)
         moments = moments_of(whitened.inputs, whitened.targets)
@@ -73,19 +69,12 @@ class Whiten(Job):
 
 
 def summary(whitened: Whitened, moments: Moments) -> dict[str, Any]:
-    """Summary statistics of whitened data.
-
-    Raises:
-        ResauditError: their second moments are not the identity.
-    """
+    """Summary statistics of whitened data."""
     not_white = float(np.abs(moments.xx - np.eye(len(moments.xx))).max())
     if not not_white < LARGEST_WHITENING_ERROR:
-        raise ResauditError(
-            "not-white",
-            "whitening failed: the inputs' second moments are {error:.1e} from the identity, allowed is {allowed:.0e}; "
-            "keep fewer components (whitening.components)",
-            error=not_white,
-            allowed=LARGEST_WHITENING_ERROR,
+        raise ConfigError(
+            f"whitening failed: the inputs' second moments are {not_white:.1e} from the identity, allowed is "
+            f"{LARGEST_WHITENING_ERROR:.0e}; keep fewer components (whitening.components)"
         )
     return {
         "samples": len(whitened.labels),

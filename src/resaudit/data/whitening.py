@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError
 from resaudit.data.dataset import Signs
 from resaudit.jobs.fields import Float, Shape, Type
 from resaudit.jobs.tolerance import CLOSE
@@ -48,9 +48,6 @@ def whiten(
         components: number of components to keep.
         centered: whether the mean image is subtracted.
         signs: the rule for the signs of the components, which their definition leaves open.
-
-    Raises:
-        ResauditError: the images have fewer directions of non-zero variance than components.
     """
     pixels = images.reshape(len(images), -1)
     # Sums of integers below 2^53 are exact in any order.
@@ -64,12 +61,7 @@ def whiten(
     variances, axes = variances[::-1], axes[:, ::-1]
     if components > len(variances) or variances[components - 1] <= 1e-12 * variances[0]:
         rank = int(np.sum(variances > 1e-12 * variances[0]))
-        raise ResauditError(
-            "too-many-components",
-            "whitening.components is {components}; these images allow {rank}",
-            components=components,
-            rank=rank,
-        )
+        raise ConfigError(f"whitening.components is {components}; these images allow {rank}")
     scaled = axes[:, :components] / np.sqrt(variances[:components])
     scaled *= np.sign(scaled[np.abs(scaled).argmax(axis=0), np.arange(components)])
     inputs = np.concatenate([(chunk - offset) @ scaled for chunk in _chunks(pixels)]).T

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.base.papers import module_of
-from resaudit.figures.formats import SUFFIXES
 from resaudit.jobs.job import Cost, Job, Work
 from resaudit.plan.figure import Figure
+from resaudit.plan.layout import SUFFIXES
 from resaudit.plan.models import Run
 from resaudit.plan.plan import FigurePlan, plan_figure
 from resaudit.plan.words import assumed, deviations, note

@@ -14,17 +14,17 @@ import pandas as pd
 from matplotlib.figure import Figure as Drawing
 from pandas.api.types import is_numeric_dtype
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import PaperError, TableError, listed
 from resaudit.base.files import read_json, sha256_of, write_json, written_whole
 from resaudit.base.papers import module_of
-from resaudit.figures.formats import FORMATS
 from resaudit.figures.latex import tables_in
 from resaudit.figures.rates import BestRate
 from resaudit.figures.style import SMALLEST_POINTS, apply_style
 from resaudit.jobs.origin import imported_among
 from resaudit.jobs.provenance import provenance
-from resaudit.jobs.results import codes, cpu_platforms
+from resaudit.jobs.results import codes, cpu_platforms, moved
 from resaudit.plan.figure import Figure
+from resaudit.plan.layout import FORMATS
 from resaudit.plan.plan import FigurePlan, with_inputs
 from resaudit.plan.words import settings_in_words, settings_of
 
@@ -55,7 +55,7 @@ def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: 
     csv, tex = folder / "figure.csv", folder / "figure.tex"
     measured, table = table_of(part, results)
     write_csv(csv, table)
-    drawing = plot_of(part, read_csv(csv))
+    drawing = plot_of(part.figure, read_csv(csv))
     tex.unlink(missing_ok=True)
     if tables := tables_in(drawing):
         with written_whole(tex) as temporary:
@@ -65,7 +65,9 @@ def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: 
     words = " ".join(text for text in (description(part.figure, setting), at_edges(best)) if text)
     jobs = with_inputs(part.jobs.values())
     imported = imported_among(jobs, results)
-    note = f"{setting.note} {imported_in_words(imported, sum(bool(job.files) for job in jobs.values()))}".strip()
+    count = sum(bool(job.files) for job in jobs.values())
+    notes = setting.note, imported_in_words(imported, count), moved_in_words(moved(jobs.values(), results), count)
+    note = " ".join(text for text in notes if text)
     record = {
         "sha256": sha256_of(csv),
         "drawings": save_drawing(drawing, folder, "figure", part.figure.title, words, note),
@@ -91,57 +93,50 @@ def imported_in_words(imported: Sequence[Mapping[str, Any]], jobs: int) -> str:
     )
 
 
-def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
-    """What a figure's experiment reads, and the table of it, with the columns that the figure names.
+def moved_in_words(devices: Sequence[Sequence[str]], jobs: int) -> str:
+    """The line under a drawing that says how many of its jobs' results more than one machine computed; or empty.
 
-    Raises:
-        ResauditError: a result is missing, or the figure has no module or one that gives something else.
+    >>> moved_in_words([["NVIDIA H100", "cpu"], ["NVIDIA H100", "cpu"]], 6)
+    '2 of 6 results computed by more than one machine: NVIDIA H100, then cpu.'
     """
+    if not devices:
+        return ""
+    ways = "; ".join(sorted({", then ".join(each) for each in devices}))
+    return f"{len(devices)} of {jobs} results computed by more than one machine: {ways}."
+
+
+def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
+    """What a figure's experiment reads, and the table of it, with the columns that the figure names."""
     figure = part.figure
     measured = figure.protocol.read(part.jobs, results)
-    table: pd.DataFrame = _made_by(figure.name, "table", measured, pd.DataFrame)
+    table: pd.DataFrame = _made_by(figure.name, "table", (measured,), pd.DataFrame)
     missing = [column for column in (*figure.keys, *figure.tolerances) if column not in table]
     if missing:
-        raise ResauditError(
-            "missing-column",
-            "{module}: table(results) gives no column {missing}, only {columns}; add it there, or take it out of keys "
-            "and tolerances of {figure}",
-            module=figure_module(figure.name).__file__,
-            missing=missing,
-            columns=list(table),
-            figure=figure.name,
+        raise PaperError(
+            f"{figure_module(figure.name).__file__}: table(results) gives no column {listed(missing)}, only "
+            f"{listed(list(table))}; add it there, or take it out of keys and tolerances of {figure.name}"
         )
     return measured, table
 
 
-def plot_of(part: FigurePlan, table: pd.DataFrame) -> Drawing:
-    """The plot of a figure's table as it is read."""
+def plot_of(figure: Figure, table: pd.DataFrame) -> Drawing:
+    """The plot of a figure's table as it is read, with the published numbers of the figure if it has any."""
     apply_style()
-    drawing: Drawing = _made_by(part.figure.name, "plot", table, Drawing)
+    published = [figure.published] if figure.published else []
+    drawing: Drawing = _made_by(figure.name, "plot", (table, *published), Drawing)
     return drawing
 
 
-def _made_by(figure: str, function: str, argument: Any, kind: type) -> Any:
+def _made_by(figure: str, function: str, arguments: tuple[Any, ...], kind: type) -> Any:
     """What a function of a figure's module returns, which must be of this kind."""
     module, expected = figure_module(figure), f"a {kind.__name__} of {kind.__module__.split('.')[0]}"
     make = getattr(module, function, None)
     if make is None:
-        raise ResauditError(
-            "missing-function",
-            "{module} has no function {function}; write one that returns {expected}",
-            module=module.__file__,
-            function=function,
-            expected=expected,
-        )
-    result = make(argument)
+        raise PaperError(f"{module.__file__} has no function {function}; write one that returns {expected}")
+    result = make(*arguments)
     if not isinstance(result, kind):
-        raise ResauditError(
-            "invalid-return",
-            "{module}: {function} returns {returned}, not {expected}; let it return one",
-            module=module.__file__,
-            function=function,
-            returned=type(result).__name__,
-            expected=expected,
+        raise PaperError(
+            f"{module.__file__}: {function} returns {type(result).__name__}, not {expected}; let it return one"
         )
     return result
 
@@ -218,12 +213,7 @@ def figure_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != module:
             raise
-        raise ResauditError(
-            "missing-figure-module",
-            "{figure} is configured but has no module {module}; write one",
-            figure=name,
-            module=module,
-        ) from error
+        raise PaperError(f"{name} is configured but has no module {module}; write one") from error
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
@@ -260,12 +250,9 @@ def read_csv(path: Path) -> pd.DataFrame:
             quoted = re.findall(r'(?:^|,)"([^",]+)"(?=,|$)', file.readline().rstrip("\n"))
         return _parsed(path, **dict.fromkeys(quoted, str))
     except (OSError, ValueError, OverflowError) as error:
-        raise ResauditError(
-            "unreadable-table",
-            "{path} cannot be read ({reason}); make it readable, or draw the figure again "
-            "(snakemake --cores all -R draw)",
-            path=path,
-            reason=error,
+        raise TableError(
+            f"{path} cannot be read ({error}); make it readable, or draw the figure again (snakemake --cores all -R "
+            "draw)"
         ) from error
 
 
@@ -278,11 +265,8 @@ def read_about(csv: Path) -> dict[str, Any]:
         if wrong:
             raise ValueError(f"{', '.join(wrong)} missing or of another kind")
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ResauditError(
-            "unreadable-record",
-            "{path}, which says what the table is of, cannot be read ({reason}); remove {path} and run again",
-            path=path,
-            reason=error,
+        raise TableError(
+            f"{path}, which says what the table is of, cannot be read ({error}); remove {path} and run again"
         ) from error
     return record
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from resaudit.base.commands import snakemake_command
-from resaudit.base.errors import ResauditError, one_named
+from resaudit.base.errors import OtherSettings, ResauditError, TableError, UnplannedTable, one_named
 from resaudit.base.papers import add_papers, as_words, checkout, folder_of, module_of
 from resaudit.base.text import two_in_words
 from resaudit.figures.drawing import ODD_CONTENT, read_about, read_csv
@@ -37,24 +37,14 @@ class Drawn:
     about: dict[str, Any]
 
 
-class OtherSettings(ResauditError):
-    """A table is whole, but of other settings than asked for."""
-
-
-class UnplannedTable(ResauditError):
-    """A table is as it was drawn, but has what the plan cannot give."""
-
-
 def refuse_undrawn(plan: Plan) -> None:
     """Refuse a folder in which none of the plan's figures has been drawn."""
     layout = Layout(plan.config.paths)
     if not any(layout.figure(name, "csv").is_file() for name in plan.figures):
-        raise ResauditError(
-            "missing-table",
-            "{folder} has none of the chosen figures; run snakemake --cores all, choose with figures=[…], or see the "
-            "committed results with paths.figures={committed}",
-            folder=layout.figures.absolute(),
-            committed=folder_of(next(iter(plan.config.figure)).split("/")[0]) / "figures" / "reference",
+        committed = folder_of(next(iter(plan.config.figure)).split("/")[0]) / "figures" / "reference"
+        raise TableError(
+            f"{layout.figures.absolute()} has none of the chosen figures; run snakemake --cores all, choose with "
+            f"figures=[…], or see the committed results with paths.figures={committed}"
         )
 
 
@@ -77,13 +67,7 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
     found = unchanged(csv, name)
     _check_settings(csv, found.about, plan, name)
     if reason := unexpected(found.table, plan.figures[name]):
-        raise UnplannedTable(
-            "invalid-table",
-            "{path} is not what the plan draws: {reason}; {remedy}",
-            path=csv,
-            reason=reason,
-            remedy=AGAIN,
-        )
+        raise UnplannedTable(f"{csv} is not what the plan draws: {reason}; {AGAIN}")
     return found
 
 
@@ -98,9 +82,6 @@ def load(figure: str, papers_path: str | Path | None = None) -> pd.DataFrame:
     Args:
         figure: a name as commands take it, such as ``fig07`` or ``stable_scaling/map``.
         papers_path: a folder of papers outside the checkout.
-
-    Raises:
-        ResauditError: there is no such figure, it has neither been drawn nor a reference, or its file was changed.
     """
     if papers_path is not None:
         add_papers(Path(papers_path).expanduser())
@@ -112,13 +93,8 @@ def load(figure: str, papers_path: str | Path | None = None) -> pd.DataFrame:
     places |= dict.fromkeys([kept, *sorted(kept.parent.glob(f"{kept.stem}-*.csv"))], "reference")
     csv = next((place for place in places if place.is_file()), None)
     if csv is None:
-        raise ResauditError(
-            "missing-table",
-            "{figure} has not been drawn in {folder}, and has no reference; run {command}",
-            figure=name,
-            folder=folders[0],
-            command=snakemake_command({"figures": [name], "overrides": as_words()}),
-        )
+        command = snakemake_command({"figures": [name], "overrides": as_words()})
+        raise TableError(f"{name} has not been drawn in {folders[0]}, and has no reference; run {command}")
     found = unchanged(csv, name)
     found.table.attrs = {
         "figure": name,
@@ -137,12 +113,7 @@ def unchanged(csv: Path, name: str) -> Drawn:
     about, table = read_about(csv), read_csv(csv)
     digest = hashlib.sha256(csv.read_bytes()).hexdigest()
     if about["sha256"] != digest:
-        raise ResauditError(
-            "changed-table",
-            "{path} is not the table that was drawn: its SHA-256 is not that in the .json; {remedy}",
-            path=csv,
-            remedy=AGAIN,
-        )
+        raise TableError(f"{csv} is not the table that was drawn: its SHA-256 is not that in the .json; {AGAIN}")
     return Drawn(name, table, digest, about)
 
 
@@ -155,20 +126,13 @@ def _check_settings(csv: Path, about: dict[str, Any], plan: Plan, name: str) -> 
         if stored.get(key) != value:
             shown, asked = two_in_words(stored.get(key, "none"), value)
             raise OtherSettings(
-                "other-settings",
-                "{path} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or run "
-                "snakemake with those given now",
-                path=csv,
-                key=key,
-                shown=shown,
-                asked=asked,
+                f"{csv} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or run "
+                "snakemake with those given now"
             )
     if about["evidence"] != plan.figures[name].evidence:
         raise OtherSettings(
-            "other-evidence",
-            "{path} was drawn from other jobs than those asked for; give the overrides that it was drawn with, or run "
-            "snakemake with those given now",
-            path=csv,
+            f"{csv} was drawn from other jobs than those asked for; give the overrides that it was drawn with, or run "
+            "snakemake with those given now"
         )
 
 
@@ -185,16 +149,11 @@ def _check_shared(csv: Path, name: str, shown: dict[str, str], asked: dict[str, 
         differing = [key for key in asked if shown.get(key) != asked[key]]
         present, expected = ([f"{key}={shared.get(key)}" for key in differing] for shared in (shown, asked))
         in_overrides = key_of(name, list(files_of_figures(config_folder())))
+        own = shlex.join(f"{in_overrides}.{setting}" for setting in present)
+        command = snakemake_command({**asked, "figures": [name], "overrides": as_words()}, "-R", "show")
         raise OtherSettings(
-            "other-settings",
-            "{path} shows {shown}, asked for is {asked}; add {add} for what is there (of this figure alone: {own}), or "
-            "show what is asked for: {command}",
-            path=csv,
-            shown=" ".join(present),
-            asked=" ".join(expected),
-            add=shlex.join(present),
-            own=shlex.join(f"{in_overrides}.{setting}" for setting in present),
-            command=snakemake_command({**asked, "figures": [name], "overrides": as_words()}, "-R", "show"),
+            f"{csv} shows {' '.join(present)}, asked for is {' '.join(expected)}; add {shlex.join(present)} for what "
+            f"is there (of this figure alone: {own}), or show what is asked for: {command}"
         )
 
 
@@ -213,10 +172,6 @@ def errors_naming(table: str, name: str) -> Iterator[None]:
         reason = str(error)
         if not isinstance(error, ResauditError):
             reason = f"the table does not have the expected columns or types ({type(error).__name__}: {error})"
-        raise ResauditError(
-            "invalid-table",
-            "{table}: {reason}; table(results) in {module} makes it: correct that, then draw the figure again",
-            table=table,
-            reason=reason,
-            module=module_of(name),
+        raise TableError(
+            f"{table}: {reason}; table(results) in {module_of(name)} makes it: correct that, then draw the figure again"
         ) from error

@@ -28,14 +28,14 @@ State = TypeVar("State")
 CHECKPOINT = "checkpoint"
 
 
+def asked(job: Job, work: Work) -> dict[str, Any]:
+    """What a training computes on any machine: its settings and the kind's code."""
+    return {"settings": job.identity, "code version": work.code}
+
+
 def made_by(job: Job, work: Work, more: Mapping[str, Any]) -> dict[str, Any]:
     """All that the bits of a training depend on: settings, platform with torch, the kind's code, what the job adds."""
-    return {
-        "settings": job.identity,
-        **more,
-        **cpu_platform(work.record["device"]),
-        "code version": work.code,
-    }
+    return asked(job, work) | dict(more) | cpu_platform(work.record["device"])
 
 
 class Checkpoint(Generic[State]):
@@ -46,6 +46,9 @@ class Checkpoint(Generic[State]):
         kind: the state's dataclass of arrays.
         made_by: JSON that must be equal to resume: settings, code, platform.
         seconds: time of work between two checkpoints.
+
+    Attributes:
+        parts: of work that may go on on another machine: what computed each part, and where the part began.
     """
 
     def __init__(self, folder: Path, kind: type[State], made_by: Mapping[str, Any], seconds: float) -> None:
@@ -53,6 +56,7 @@ class Checkpoint(Generic[State]):
         self._made_by: dict[str, Any] = json.loads(json.dumps(made_by))
         self._start = self._last = time.monotonic()
         self._before = 0.0
+        self.parts: list[dict[str, Any]] = []
 
     @property
     def seconds_before(self) -> float:
@@ -74,7 +78,7 @@ class Checkpoint(Generic[State]):
             record = json.loads(header)
             if other := [key for key, value in self._made_by.items() if record["made by"].get(key) != value]:
                 raise ValueError(f"it has {', '.join(f'another {key}' for key in other)}")
-            self._before = float(record["seconds"])
+            self._before, self.parts = float(record["seconds"]), list(record["parts"])
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 state = self._kind(**{f.name: arrays[f.name] for f in fields(self._kind)})  # type: ignore[arg-type]
         except FileNotFoundError:
@@ -86,19 +90,21 @@ class Checkpoint(Generic[State]):
         return state
 
     def write(self, state: State) -> None:
-        """Replace the checkpoint.
-
-        Raises:
-            ResauditError: the folder is not writable or the disk is full; the previous checkpoint stays.
-        """
+        """Replace the checkpoint."""
         content = io.BytesIO()
         seconds = round(self._before + time.monotonic() - self._start, 2)
-        content.write(json.dumps({"made by": self._made_by, "seconds": seconds}).encode() + b"\n")
+        header = {"made by": self._made_by, "seconds": seconds, "parts": self.parts}
+        content.write(json.dumps(header).encode() + b"\n")
         arrays = {f.name: getattr(state, f.name) for f in fields(self._kind)}  # type: ignore[arg-type]
         np.savez(content, allow_pickle=False, **arrays)
         with written_whole(self._path) as temporary, temporary.open("wb") as file:
             file.write(hashlib.sha256(content.getbuffer()).hexdigest().encode() + b"\n")
             file.write(content.getbuffer())
+
+    def begin_part(self, start: Mapping[str, Any], machine: Mapping[str, Any]) -> None:
+        """Note where this process goes on; nothing, if the machine before it was the same."""
+        if not self.parts or any(self.parts[-1].get(key) != value for key, value in machine.items()):
+            self.parts.append({**start, **machine})
 
     def keep(self, state: Callable[[], State], signalled: int | None = None, due: bool = False) -> None:
         """Write a checkpoint if the last one is old enough or a signal asks the process to stop.
@@ -119,7 +125,7 @@ class Checkpoint(Generic[State]):
                 self.write(state())
             except ResauditError as error:
                 # A checkpoint that cannot be written must not end the work.
-                log(f"resaudit: no checkpoint: {error.line}")
+                log(f"resaudit: no checkpoint: {error}")
             self._last = time.monotonic()
 
 

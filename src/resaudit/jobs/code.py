@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import PaperError, listed
 from resaudit.base.papers import packages, papers
 
 if TYPE_CHECKING:
@@ -44,26 +44,22 @@ def closure(*modules: str) -> set[str]:
         package, star, _ = module.partition(".*")
         names |= {package} | (graph.find_children(package) if star else set())
     if missing := sorted(names - graph.modules):
-        raise ResauditError("missing-module", "there is no module {names}; write it, or restore it", names=missing)
+        raise PaperError(f"there is no module {listed(missing)}; write it, or restore it")
     names = names.union(*(graph.find_upstream_modules(name) for name in names))
     names = {name for name in names if not graph.is_module_squashed(name)}  # not those of other packages
     return names | {name.rsplit(".", count)[0] for name in names for count in range(1, name.count(".") + 1)}
 
 
 def check_imports() -> None:
-    """Check that :func:`closure` sees all that papers import from their folders.
-
-    Raises:
-        ResauditError: a module does not parse or is not UTF-8, lies in a folder without ``__init__.py``, or lies beside
-            the package of a paper that imports it; an edit of it would recompute nothing.
-    """
+    """Check that :func:`closure` sees all that papers import from their folders."""
     for file in sorted(file for package in packages() for file in _modules(package)):
         try:
             file.read_text(encoding="utf-8")
         except FileNotFoundError as error:
-            raise ResauditError("missing-init", "{path} is missing; write it (it may be empty)", path=file) from error
+            raise PaperError(f"{file} is missing; write it (it may be empty)") from error
         except ValueError as error:
-            raise ResauditError("invalid-module", "{reason}; correct it", reason=f"{file} is not UTF-8") from error
+            reason = f"{file} is not UTF-8"
+            raise PaperError(f"{reason}; correct it") from error
     roots = {place.root for place in papers().values()}
     loaded = {name for name, module in sys.modules.items() if getattr(module, "__spec__", None)}
     others = {name for name in _graph().modules | loaded if "." not in name}.difference(packages())
@@ -71,10 +67,8 @@ def check_imports() -> None:
         spec = importlib.util.find_spec(name)
         for file in [spec.origin, *(spec.submodule_search_locations or ())] if spec else ():
             if file and Path(file).parent in roots:
-                raise ResauditError(
-                    "module-beside-package",
-                    "{path} is imported, but lies beside the package that imports it; move it into that package",
-                    path=file,
+                raise PaperError(
+                    f"{file} is imported, but lies beside the package that imports it; move it into that package"
                 )
 
 
@@ -98,7 +92,7 @@ def _graph() -> "ImportGraph":
     try:
         return grimp.build_graph(*packages(), include_external_packages=True, cache_dir=None)
     except SourceSyntaxError as error:
-        raise ResauditError("invalid-module", "{reason}; correct it", reason=error) from error
+        raise PaperError(f"{error}; correct it") from error
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import PaperError
 from resaudit.jobs.fields import Array, arrays_in
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
@@ -40,23 +40,14 @@ TIMES_MEGABYTES = 1.25
 
 @dataclass(frozen=True)
 class Cost:
-    """The estimated cost of a job.
+    """The estimated cost of a job."""
 
-    Attributes:
-        seconds: time on one core.
-        megabytes: memory at the peak.
-        threads: number of threads that it can use.
-        wants_gpu: a GPU makes it faster.
-        gpu_seconds: time on one GPU; 0: not estimated.
-        gpu_megabytes: the GPU's memory at the peak; 0: not estimated.
-    """
-
-    seconds: float
-    megabytes: float
-    threads: int = 1
-    wants_gpu: bool = False
-    gpu_seconds: float = 0.0
-    gpu_megabytes: float = 0.0
+    seconds: float  # time on one core
+    megabytes: float  # memory at the peak
+    threads: int = 1  # number of threads that it can use
+    wants_gpu: bool = False  # a GPU makes it faster
+    gpu_seconds: float = 0.0  # time on one GPU; 0: not estimated
+    gpu_megabytes: float = 0.0  # the GPU's memory at the peak; 0: not estimated
 
     def on(self, device: str) -> "Cost":
         """The cost on the device of jobs that want a GPU; that of the CPU if the GPU's is not estimated.
@@ -87,38 +78,23 @@ class Cost:
 
 @dataclass(frozen=True)
 class Execution:
-    """How and where jobs run. Results do not depend on it, so no id contains it.
+    """How and where jobs run. Results do not depend on it, so no id contains it."""
 
-    Attributes:
-        device: ``cpu`` or ``cuda``, for jobs that want a GPU; other jobs run on the CPU.
-        kernel: what trains networks with activations: ``fused``, ``torch`` or ``auto``.
-        checkpoint_seconds: time between two checkpoints.
-    """
-
-    device: str = "cpu"
-    kernel: str = "auto"
-    checkpoint_seconds: float = 60.0
+    device: str = "cpu"  # ``cpu`` or ``cuda``, for jobs that want a GPU; other jobs run on the CPU
+    kernel: str = "auto"  # what trains networks with activations: ``fused``, ``torch`` or ``auto``
+    checkpoint_seconds: float = 60.0  # time between two checkpoints
 
 
 @dataclass
 class Work:
-    """The context of a running job.
+    """The context of a running job."""
 
-    Attributes:
-        results: folder of all results.
-        execution: settings of its execution.
-        device: device that computes, as torch names it.
-        checkpoints: folder for its checkpoint.
-        record: the job's own entries in its provenance.
-        code: hash of its code (:func:`resaudit.jobs.plan_files.code_of`) when the run began.
-    """
-
-    results: Path
-    execution: Execution
-    device: str
-    checkpoints: Path
-    record: dict[str, Any] = field(default_factory=dict)
-    code: str = ""
+    results: Path  # folder of all results
+    execution: Execution  # settings of its execution
+    device: str  # device that computes, as torch names it
+    checkpoints: Path  # folder for its checkpoint
+    record: dict[str, Any] = field(default_factory=dict)  # the job's own entries in its provenance
+    code: str = ""  # hash of its code (:func:`resaudit.jobs.plan_files.code_of`) when the run began
 
 
 @dataclass(frozen=True)
@@ -225,13 +201,9 @@ class Job(ABC):
     def id(self) -> str:
         """The stem and a hash of :attr:`identity`."""
         if not _STEM.fullmatch(self.stem):
-            raise ResauditError(
-                "invalid-stem",
-                "a job of the kind {kind} has the stem {stem!r}; allowed: a to z, 0 to 9, - and _; correct the "
-                "property stem of {name}",
-                kind=self.kind,
-                stem=self.stem,
-                name=type(self).__qualname__,
+            raise PaperError(
+                f"a job of the kind {self.kind} has the stem {self.stem!r}; allowed: a to z, 0 to 9, - and _; correct "
+                f"the property stem of {type(self).__qualname__}"
             )
         return content_id(self.stem, self.identity)
 

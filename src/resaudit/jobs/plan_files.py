@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, PaperError, ResultsError, listed
 from resaudit.base.files import read_json, write_json
 from resaudit.base.papers import classes_of, papers
 from resaudit.jobs.code import code_sha256
@@ -69,11 +69,7 @@ def planned(job: Job) -> dict[str, Any]:
 
 
 def read_job(results: Path, key: str) -> tuple[Job, Execution]:
-    """Read the job ``kind/id`` and its execution settings.
-
-    Raises:
-        ResauditError: the plan has no such job, or its file was changed.
-    """
+    """Read the job ``kind/id`` and its execution settings."""
     path = plan_file(results, key)
     try:
         content = read_json(path)
@@ -81,23 +77,12 @@ def read_job(results: Path, key: str) -> tuple[Job, Execution]:
         job: Job = TypeAdapter(kind_named(content["kind"])).validate_python(content["settings"] | needed)
         execution = TypeAdapter(Execution).validate_python(content["execution"])
     except FileNotFoundError:
-        raise ResauditError(
-            "unplanned-job", "no job {key!r} in {results}; 'snakemake -n' plans the jobs", key=key, results=results
-        ) from None
+        raise ResultsError(f"no job {key!r} in {results}; 'snakemake -n' plans the jobs") from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise ResauditError(
-            "unreadable-plan",
-            "{path} cannot be read ({reason}); remove it and run snakemake again",
-            path=path,
-            reason=f"{len(error.errors())} wrong settings" if isinstance(error, ValidationError) else error,
-        ) from error
+        reason = f"{len(error.errors())} wrong settings" if isinstance(error, ValidationError) else error
+        raise ResultsError(f"{path} cannot be read ({reason}); remove it and run snakemake again") from error
     if job.key != key:
-        raise ResauditError(
-            "conflicting-plan",
-            "{path} describes the job {other}; remove it and run snakemake again",
-            path=path,
-            other=job.key,
-        )
+        raise ResultsError(f"{path} describes the job {job.key}; remove it and run snakemake again")
     return job, execution
 
 
@@ -109,11 +94,8 @@ def kind_named(kind: str) -> type[Any]:
         return found
     known = _of_papers()
     if kind not in known:
-        raise ResauditError(
-            "unknown-kind",
-            "unknown kind of job {kind!r}; allowed: {allowed}; for others, give papers_path",
-            kind=kind,
-            allowed=[*OWN, *known],
+        raise ConfigError(
+            f"unknown kind of job {kind!r}; allowed: {listed([*OWN, *known])}; for others, give papers_path"
         )
     return known[kind]
 
@@ -153,18 +135,10 @@ def _of_papers() -> dict[str, type[Any]]:
             if kind.kind in OWN and kind is kind_named(kind.kind):
                 continue  # imported for a field of this type
             if not kind.files:
-                raise ResauditError(
-                    "missing-files",
-                    "paper {paper}: the kind of job {kind!r} has no files; name its result: files, or result of a "
-                    "Simulation",
-                    paper=paper,
-                    kind=kind.kind,
+                raise PaperError(
+                    f"paper {paper}: the kind of job {kind.kind!r} has no files; name its result: files, or result of "
+                    "a Simulation"
                 )
             if kind.kind in OWN or kinds.setdefault(kind.kind, kind) is not kind:
-                raise ResauditError(
-                    "conflicting-kind",
-                    "paper {paper}: a kind of job {kind!r} exists already; give yours another name",
-                    paper=paper,
-                    kind=kind.kind,
-                )
+                raise PaperError(f"paper {paper}: a kind of job {kind.kind!r} exists already; give yours another name")
     return kinds

@@ -1,14 +1,16 @@
-"""Reading results back: each must have the expected settings and the recorded SHA-256."""
+"""Result files: written whole, and read back only with the expected settings and the recorded SHA-256."""
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from resaudit.base.errors import ResauditError, reading
-from resaudit.base.files import again, read_json, sha256_of
+import numpy as np
+
+from resaudit.base.errors import ResultsError, reading
+from resaudit.base.files import again, read_json, sha256_of, written_whole
 from resaudit.base.models import read_record
-from resaudit.jobs.arrays import load_arrays
 from resaudit.jobs.job_provenance import JobProvenance
 
 if TYPE_CHECKING:
@@ -26,26 +28,18 @@ def read_result(job: "Job", results: Path, name: str, arrays: type[Arrays], with
         name: name of the file.
         arrays: the dataclass that it holds.
         without: fields that come back empty and are not read.
-
-    Raises:
-        ResauditError: the file is missing, damaged, or of other settings.
     """
     folder = job.folder(results)
     settings, path, remedy = folder / "settings.json", folder / name, again(folder)
     with reading(settings, remedy):
         identity = read_json(settings)
     if identity != job.identity:
-        raise ResauditError(
-            "other-settings", "{path} has other settings than asked for; {remedy}", path=settings, remedy=remedy
-        )
+        raise ResultsError(f"{settings} has other settings than asked for; {remedy}")
     with reading(path, remedy):
         digest = sha256_of(path)
     if digest != read_provenance(folder).sha256.get(name):
-        raise ResauditError(
-            "changed-file",
-            "{path} is not what was computed: its SHA-256 differs from that in provenance.json; {remedy}",
-            path=path,
-            remedy=remedy,
+        raise ResultsError(
+            f"{path} is not what was computed: its SHA-256 differs from that in provenance.json; {remedy}"
         )
     return load_arrays(path, arrays, without)
 
@@ -54,10 +48,16 @@ def cpu_platforms(jobs: list["Job"], results: Path) -> list[dict[str, Any]]:
     """The distinct CPU platforms that jobs ran on; raises as :func:`read_provenance`."""
     platforms: list[dict[str, Any]] = []
     for job in jobs:
-        platform = read_provenance(job.folder(results)).cpu_platform
-        if platform not in platforms:
-            platforms.append(platform)
+        for platform in read_provenance(job.folder(results)).platforms:
+            if platform not in platforms:
+                platforms.append(platform)
     return platforms
+
+
+def moved(jobs: Iterable["Job"], results: Path) -> list[list[str]]:
+    """Of each result that more than one CPU platform computed, the devices in turn; raises as read_provenance."""
+    found = (read_provenance(job.folder(results)).platforms for job in jobs if job.files)
+    return [[str(platform["device"]) for platform in platforms] for platforms in found if len(platforms) > 1]
 
 
 def codes(jobs: Iterable["Job"], results: Path) -> dict[str, dict[str, int]]:
@@ -72,3 +72,16 @@ def codes(jobs: Iterable["Job"], results: Path) -> dict[str, dict[str, int]]:
 def read_provenance(folder: Path) -> JobProvenance:
     """The provenance beside a job's results."""
     return read_record(folder / "provenance.json", JobProvenance, again(folder))
+
+
+def save_arrays(path: Path, arrays: Any) -> None:
+    """Write a dataclass whose fields are arrays or numbers as an uncompressed ``.npz``, atomically."""
+    with written_whole(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **{f.name: getattr(arrays, f.name) for f in fields(arrays)})
+
+
+def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:
+    """Read what :func:`save_arrays` wrote; fields named in ``without`` come back empty and are not read."""
+    with reading(path, again(path.parent)), np.load(path, allow_pickle=False) as file:
+        names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+        return kind(**{name: np.empty(0) if name in without else np.asarray(file[name]) for name in names})

@@ -6,27 +6,21 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError
 from resaudit.base.files import sha256_of, write_json
-from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Job, Work
 from resaudit.jobs.job_provenance import CPU_PLATFORM
 from resaudit.jobs.plan_files import code_of, read_job
 from resaudit.jobs.provenance import provenance
-from resaudit.jobs.results import read_provenance
-from resaudit.runtime.allocation import keep_memory
+from resaudit.jobs.results import read_provenance, save_arrays
 from resaudit.runtime.devices import claim_device
-from resaudit.runtime.limits import processors
+from resaudit.runtime.limits import keep_memory, processors
 from resaudit.runtime.progress import log
 
 
 def run_job(key: str, results: Path, code: str | None = None) -> None:
-    """Run the job ``kind/id`` of a results folder's plan.
-
-    Raises:
-        ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
-    """
+    """Run the job ``kind/id`` of a results folder's plan."""
     job, execution = read_job(results, key)
     code = code or code_of(job)
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
@@ -74,5 +68,5 @@ def device_of(job: Job, execution: Execution) -> str:
     import torch
 
     if not torch.cuda.is_available():
-        raise ResauditError("missing-gpu", "device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
+        raise ConfigError("device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
     return "cuda"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, reduce
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError, figures_named
+from resaudit.base.errors import ConfigError, ResauditError, figures_named
 from resaudit.base.models import validated
 from resaudit.base.papers import LONGEST_NAME, checkout, file_of_paper
 from resaudit.data.dataset import Dataset
@@ -54,9 +54,6 @@ def load(
         folder: folder of the configuration files, default :func:`config_folder`; or the files, if several calls share
             them.
         only: the figures to compose, as ``paper/figure``, without the claims; default all.
-
-    Raises:
-        ResauditError: an unknown key, a wrong type or an impossible value, in one line.
     """
     files = files_in(folder)
     places = files_of_figures(files.folder)
@@ -87,20 +84,13 @@ def load(
 
 
 def files_of_figures(folder: Path) -> dict[str, Path]:
-    """The file of every figure, by ``paper/figure``.
-
-    Raises:
-        ResauditError: one has a name that no rule and no module can have.
-    """
+    """The file of every figure, by ``paper/figure``."""
     files = [file for file in files_like(folder, "paper/*/[!_]*.yaml") if file.stem not in NOT_FIGURES]
     for file in files:
         if not all(map(_NAME.fullmatch, (file.parent.name, file.stem))):
-            raise ResauditError(
-                "invalid-figure-name",
-                "{path} has no name of a figure (up to {most} letters, digits, - and _); rename it, or remove it if it "
-                "is a copy",
-                path=file,
-                most=LONGEST_NAME,
+            raise ConfigError(
+                f"{file} has no name of a figure (up to {LONGEST_NAME} letters, digits, - and _); rename it, or "
+                "remove it if it is a copy"
             )
     return {f"{file.parent.name}/{file.stem}": file for file in files}
 
@@ -116,11 +106,7 @@ def claims_as_written(file: Path) -> dict[str, Claim]:
 
 
 def datasets(folder: Path | Files, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
-    """Every configured data set by name, with the overrides of ``dataset`` where they fit it.
-
-    Raises:
-        ResauditError: one is a copy of another's file with its name or checksums left as they were.
-    """
+    """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
     given = [override for override in parsed(overrides) if override.key.startswith("dataset.")]
     files, datasets, digests = files_in(folder), dict[str, Dataset](), dict[str, str]()
     for file in files.like("dataset/*.yaml"):
@@ -130,21 +116,10 @@ def datasets(folder: Path | Files, overrides: Sequence[str] = ()) -> dict[str, D
             # The overrides do not fit, as a source that this data set lacks; composing its figures reports that.
             dataset = _dataset(files, file, ())
         if dataset.name != file.stem:
-            raise ResauditError(
-                "conflicting-dataset-name",
-                "{path}: name is {name!r}; allowed: {stem}, the file's name",
-                path=file,
-                name=dataset.name,
-                stem=file.stem,
-            )
+            raise ConfigError(f"{file}: name is {dataset.name!r}; allowed: {file.stem}, the file's name")
         other = digests.setdefault(next(iter(dataset.files.values())).digest, file.stem)
         if other != file.stem:
-            raise ResauditError(
-                "duplicate-dataset",
-                "{path} has the checksums of {other}; 'resaudit hash FOLDER' prints yours",
-                path=file,
-                other=other,
-            )
+            raise ConfigError(f"{file} has the checksums of {other}; 'resaudit hash FOLDER' prints yours")
         datasets[file.stem] = dataset
     return datasets
 
@@ -170,12 +145,9 @@ def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[N
     """Name the file of a section in an error, unless overrides or shared settings may be wrong or a file is named."""
     try:
         yield
-    except ResauditError as error:
-        place = str(error.fields.get("place", ""))
-        named = error.file is not None or "path" in error.fields
-        if not overrides and not named and re.split(r"[.\[]", place)[0] not in OF_FIGURES:
-            error.file = file_of_paper(file.parent.name, file.name)
-            error.fields |= {"place": place.removeprefix(f"{where}.")} if place else {}
+    except ConfigError as error:
+        if not overrides and error.file is None and re.split(r"[.\[]", error.place)[0] not in OF_FIGURES:
+            error.file, error.place = file_of_paper(file.parent.name, file.name), error.place.removeprefix(f"{where}.")
         raise
 
 
@@ -198,11 +170,11 @@ def _figure(files: Files, file: Path, name: str, overrides: Sequence[Override], 
                 plain = plain | {"protocol": _climbed(plain["protocol"], 4 ** (run.rung - 1))}
         try:
             figure = validated(Figure, plain | {"name": name}, where)
-        except ResauditError as error:
+        except ConfigError as error:
             # Shared settings keep the name under which the user set them.
-            place = str(error.fields.get("place", "")).removeprefix(f"{where}.")
+            place = error.place.removeprefix(f"{where}.")
             if re.split(r"[.\[]", place)[0] in OF_FIGURES:
-                error.fields["place"] = place
+                error.place = place
             raise
     return figure.model_copy(update={"seed": (figure.seed + 1) % LARGEST_SEED}) if run.variant == OTHER_SEED else figure
 
@@ -278,20 +250,14 @@ def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
 
 
 def check_under_variants(config: Config, files: Files) -> None:
-    """Compose each chosen figure, as its file has it, under each of its variants, most of which run much later.
-
-    Raises:
-        ResauditError: a variant gives no figure; the variant is named.
-    """
+    """Compose each chosen figure, as its file has it, under each of its variants, most of which run much later."""
     run, places = Run(**{key: getattr(config, key) for key in Run.model_fields}), files_of_figures(files.folder)
     for name, figure in config.chosen_figures().items():
         for variant in figure.variants:
             try:
                 _figure(files, places[name], name, (), run.model_copy(update={"variant": variant}))
             except ResauditError as error:
-                raise ResauditError(
-                    "invalid-variant", "under variant={variant}: {reason}", variant=variant, reason=str(error)
-                ) from error
+                raise ConfigError(f"under variant={variant}: {error!s}") from error
 
 
 def _claims(files: Files, given: Sequence[Override], figures: Mapping[str, Path]) -> dict[str, dict[str, Claim]]:

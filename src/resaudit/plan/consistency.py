@@ -5,7 +5,7 @@ What a section holds is checked by its model. Every check raises :class:`Resaudi
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from resaudit.base.errors import ResauditError, suggestion
+from resaudit.base.errors import ConfigError, listed, suggestion
 from resaudit.base.models import shown
 from resaudit.plan.claim import Claim
 from resaudit.plan.experiment import experiments_of
@@ -30,21 +30,11 @@ def check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
                 sorted([*SECTIONS, *(figures if names else ())], key=lambda name: name.rpartition("/")[2]),
                 lambda name: key_of(name, figures),
             )
-            raise ResauditError(
-                "unknown-key",
-                "unknown configuration key {key!r}{hint}",
-                key=override.key,
-                hint=meant if any(section in protocol for protocol in protocols) else near,
-            )
+            hint = meant if any(section in protocol for protocol in protocols) else near
+            raise ConfigError(f"unknown configuration key {override.key!r}{hint}")
         figure = "/".join(names[:2])
         if section == "figure" and figure not in figures:
-            raise ResauditError(
-                "unknown-figure",
-                "unknown figure {name!r} in {override!r}{hint}",
-                name=figure,
-                override=override.text,
-                hint=suggestion(figure, figures),
-            )
+            raise ConfigError(f"unknown figure {figure!r} in {override.text!r}{suggestion(figure, figures)}")
 
 
 def check_mappings(figure: Tree, where: str) -> None:
@@ -55,9 +45,7 @@ def check_mappings(figure: Tree, where: str) -> None:
             sections |= {f"{key}.{scale}": each for scale, each in sections[key].items()}
     for key, each in sections.items():
         if not isinstance(each, dict):
-            raise ResauditError(
-                "invalid-value", "{place} is {value}; allowed: a section", place=f"{where}{key}", value=shown(each)
-            )
+            raise ConfigError(f"is {shown(each)}; allowed: a section", place=f"{where}{key}")
 
 
 def check_scales(figure: Tree, where: str, known: Sequence[str]) -> None:
@@ -65,10 +53,8 @@ def check_scales(figure: Tree, where: str, known: Sequence[str]) -> None:
     for key in ("scales", "variant_scales"):
         for scale in figure.get(key, {}):
             if scale not in known:
-                raise ResauditError(
-                    "unknown-scale", "{place}: no scale {name!r}; allowed: {allowed}",
-                    place=f"{where}{key}", name=scale, allowed=known,
-                )  # fmt: skip
+                place = f"{where}{key}"
+                raise ConfigError(f"{place}: no scale {scale!r}; allowed: {listed(known)}")
 
 
 def check_protocol_keys(given: Sequence[Override], chosen: Iterable[Figure]) -> None:
@@ -77,12 +63,7 @@ def check_protocol_keys(given: Sequence[Override], chosen: Iterable[Figure]) -> 
     for override in given:
         section, _, key = override.key.partition(".")
         if section == "protocol" and key.split(".")[0] not in known:
-            raise ResauditError(
-                "unknown-key",
-                "no chosen figure has the key {key!r}{hint}",
-                key=override.key,
-                hint=suggestion(key.split(".")[0], known),
-            )
+            raise ConfigError(f"no chosen figure has the key {override.key!r}{suggestion(key.split('.')[0], known)}")
 
 
 def check_variants(config: Config, whole: bool) -> None:
@@ -92,19 +73,12 @@ def check_variants(config: Config, whole: bool) -> None:
         for key, variant in figure.variants.items():
             known = summaries.setdefault((name.split("/")[0], key), variant.summary)
             if known != variant.summary or key in CONTROLS:
-                raise ResauditError(
-                    "conflicting-variant",
-                    "figure {figure}: variant {variant!r} is {summary!r}, elsewhere {other!r}; give it another id",
-                    figure=name,
-                    variant=key,
-                    summary=variant.summary,
-                    other=known,
+                raise ConfigError(
+                    f"figure {name}: variant {key!r} is {variant.summary!r}, elsewhere {known!r}; give it another id"
                 )
     allowed = [*CONTROLS, *dict.fromkeys(key for figure in config.figure.values() for key in figure.variants)]
     if whole and config.variant not in (None, *allowed):
-        raise ResauditError(
-            "unknown-variant", "unknown variant {name!r}; allowed: {allowed}", name=config.variant, allowed=allowed
-        )
+        raise ConfigError(f"unknown variant {config.variant!r}; allowed: {listed(allowed)}")
 
 
 def check_claim(
@@ -113,32 +87,19 @@ def check_claim(
     """Check that a claim's figure, scales and data sets exist in the configuration."""
     exists = f"{paper}/{claim.evidence}" in figures
     if not exists and not claim.not_yet:
-        raise ResauditError(
-            "unknown-evidence",
-            "{place} is {name!r}, which is not a figure; allowed: {allowed}; or give in not_yet the reason why it does "
-            "not exist",
+        allowed = [name.split("/")[1] for name in figures if name.startswith(f"{paper}/")]
+        raise ConfigError(
+            f"is {claim.evidence!r}, which is not a figure; allowed: {listed(allowed)}; or give in not_yet the reason "
+            "why it does not exist",
             place=f"{where}.evidence",
-            name=claim.evidence,
-            allowed=[name.split("/")[1] for name in figures if name.startswith(f"{paper}/")],
         )
     if exists and claim.not_yet:
-        raise ResauditError(
-            "conflicting-not-yet",
-            "{place} is {reason!r}, but {figure} exists; remove not_yet",
-            place=f"{where}.not_yet",
-            reason=claim.not_yet,
-            figure=f"{paper}/{claim.evidence}",
-        )
+        figure = f"{paper}/{claim.evidence}"
+        raise ConfigError(f"is {claim.not_yet!r}, but {figure} exists; remove not_yet", place=f"{where}.not_yet")
     for key, names in known.items():
         for name in getattr(claim.needs, f"{key}s"):
             if name not in names:
-                raise ResauditError(
-                    "invalid-value",
-                    "{place} has {name!r}; allowed: {allowed}",
-                    place=f"{where}.needs.{key}s",
-                    name=name,
-                    allowed=names,
-                )
+                raise ConfigError(f"has {name!r}; allowed: {listed(names)}", place=f"{where}.needs.{key}s")
 
 
 def check_names(where: str, claim: Claim, name: str, figure: Tree) -> None:
@@ -150,23 +111,14 @@ def check_names(where: str, claim: Claim, name: str, figure: Tree) -> None:
     for key, check in claim.checks.items():
         unknown = [network for network in check.named if network not in networks]
         if unknown and networks:
-            raise ResauditError(
-                "unknown-network",
-                "{place} names the network {network!r}, but {figure} has none of that name{hint}",
+            raise ConfigError(
+                f"names the network {unknown[0]!r}, but {name} has none of that name{suggestion(unknown[0], networks)}",
                 place=f"{where}.checks.{key}",
-                network=unknown[0],
-                figure=name,
-                hint=suggestion(unknown[0], networks),
             )
         unknown = [column for column in (*check.columns, *check.reads) if column not in columns]
         if unknown and columns:
-            raise ResauditError(
-                "unknown-column",
-                "{place} ({check}) reads the column {column!r}, but {figure} lists none of that name under keys or "
-                "tolerances{hint}; 'resaudit checks' lists other checks",
+            raise ConfigError(
+                f"({check.name}) reads the column {unknown[0]!r}, but {name} lists none of that name under keys or "
+                f"tolerances{suggestion(unknown[0], columns)}; 'resaudit checks' lists other checks",
                 place=f"{where}.checks.{key}",
-                check=check.name,
-                column=unknown[0],
-                figure=name,
-                hint=suggestion(unknown[0], columns),
             )

@@ -1,11 +1,12 @@
 """What jobs cost here, by estimate: built in, or corrected by what ``resaudit calibrate`` measured on this machine."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
@@ -18,6 +19,7 @@ from resaudit.plan.plan import execution_of
 from resaudit.runtime.devices import cuda_is_usable
 from resaudit.runtime.machine import processor
 
+Key = TypeVar("Key", bound=Hashable)
 FILE = "calibration.json"
 """In the folder of results."""
 Slowness = dict[str, Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]]
@@ -39,23 +41,14 @@ class Calibration(Model):
 
 @dataclass(frozen=True)
 class Estimates:
-    """The costs of a run's jobs.
+    """The costs of a run's jobs."""
 
-    Attributes:
-        execution: how they run.
-        calibration: of this machine; None: the built-in estimates are not corrected.
-    """
-
-    execution: Execution
-    calibration: Calibration | None = None
+    execution: Execution  # how they run
+    calibration: Calibration | None = None  # of this machine; None: the built-in estimates are not corrected
 
     @classmethod
     def of(cls, run: Run, execution: Execution | None = None) -> "Estimates":
-        """With the calibration in the folder of results, if there is one; ``execution`` default: the run's.
-
-        Raises:
-            ResauditError: it is damaged.
-        """
+        """With the calibration in the folder of results, if there is one; ``execution`` default: the run's."""
         file = Path(run.paths.results) / FILE
         found = read_record(file, Calibration, "measure again: resaudit calibrate") if file.is_file() else None
         return cls(execution or execution_of(run), found)
@@ -109,3 +102,27 @@ def _mean(ratios: Iterable[float]) -> float:
     """
     given = list(ratios)
     return geometric_mean(given) if given else 1.0
+
+
+def duration(jobs: Mapping[Key, tuple[Cost, Collection[Key]]], cores: int, gpus: int = 0) -> float:
+    """Estimated seconds: work spread evenly over cores and over GPUs, or the longest chain of jobs if that is longer.
+
+    Args:
+        jobs: by key, the cost and the keys of the jobs to wait for; keys without an entry are done.
+        cores: number of cores that run jobs.
+        gpus: number of GPUs that run the jobs that want one, one job at a time; 0: cores run them.
+
+    >>> duration({"a": (Cost(60, 0), []), "b": (Cost(30, 0), ["a"]), "c": (Cost(10, 0), ["gone"])}, cores=4)
+    90.0
+    >>> duration({number: (Cost(60, 0, wants_gpu=True), []) for number in range(4)}, cores=4, gpus=1)
+    240.0
+    """
+
+    @cache
+    def end(key: Key) -> float:
+        cost, waits = jobs[key]
+        return cost.seconds / min(cost.threads, cores) + max((end(k) for k in waits if k in jobs), default=0.0)
+
+    on_gpus = sum(cost.seconds for cost, _ in jobs.values() if gpus and cost.wants_gpu)
+    on_cores = sum(cost.seconds for cost, _ in jobs.values()) - on_gpus
+    return max(on_cores / cores, on_gpus / max(gpus, 1), *map(end, jobs), 0.0)

@@ -123,6 +123,7 @@ class Figure(Model):
         scales: reduced settings, by scale.
         variant_scales: settings reduced further under a variant, by scale.
         assumptions: values that the paper does not state, by name.
+        published: numbers of the paper's that its plot draws too, by network or other name, then by place.
         draws_one: lists of the protocol of which it draws one value; several would be averaged.
         keys: columns of its table that identify a row.
         tolerances: allowed differences, by column of its table.
@@ -143,6 +144,7 @@ class Figure(Model):
     scales: dict[str, dict[str, Any]] = {}
     variant_scales: dict[str, dict[str, Any]] = {}
     assumptions: dict[str, Assumption] = {}
+    published: dict[str, dict[str, float]] = {}
     draws_one: list[str] = []
     keys: list[str] = []
     tolerances: dict[str, ColumnTolerance] = {}

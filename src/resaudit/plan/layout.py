@@ -3,8 +3,12 @@
 import os
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import MachineError, ResauditError
 from resaudit.plan.models import Paths
+
+FORMATS = ("pdf", "svg", "png")
+SUFFIXES = ("csv", *FORMATS, "json")
+"""Of all files of a figure: table, drawings, and what they are of."""
 
 
 class Layout:
@@ -41,10 +45,4 @@ class Layout:
 
 
 def _unwritable(folder: Path, reason: str, key: str) -> ResauditError:
-    return ResauditError(
-        "unwritable-folder",
-        "cannot write into {folder}: {reason}; choose another paths.{key}",
-        folder=folder,
-        reason=reason,
-        key=key,
-    )
+    return MachineError(f"cannot write into {folder}: {reason}; choose another paths.{key}")

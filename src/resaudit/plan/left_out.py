@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from resaudit.base.papers import as_words
 from resaudit.base.text import in_minutes, number
-from resaudit.jobs.duration import duration
-from resaudit.plan.estimates import Estimates
+from resaudit.plan.estimates import Estimates, duration
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from resaudit.plan.words import command_for

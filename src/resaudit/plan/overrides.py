@@ -11,7 +11,7 @@ from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 
 from resaudit.base.commands import is_number
-from resaudit.base.errors import ResauditError, least_name, suggestion
+from resaudit.base.errors import ConfigError, MachineError, least_name, listed, suggestion
 from resaudit.base.models import Model
 from resaudit.plan.figure import Figure
 from resaudit.plan.trees import Tree, merged
@@ -28,19 +28,12 @@ _FOLDER = re.compile(r"""^(paths\.\w+=|(?:[\w.]+\.)?dataset\.folder=)(?!['"\[{]|
 
 @dataclass(frozen=True)
 class Override:
-    """One override, as parsed.
+    """One override, as parsed."""
 
-    Attributes:
-        key: dotted.
-        value: its value, parsed.
-        text: its text; empty for a setting of a figure's scale.
-        own: it applies to one figure rather than to all.
-    """
-
-    key: str
-    value: Any
-    text: str = ""
-    own: bool = False
+    key: str  # dotted
+    value: Any  # its value, parsed
+    text: str = ""  # its text; empty for a setting of a figure's scale
+    own: bool = False  # it applies to one figure rather than to all
 
     @property
     def chooses(self) -> bool:
@@ -49,16 +42,9 @@ class Override:
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
-    """Parse overrides.
-
-    Raises:
-        ResauditError: one is not ``key=value``, or sets part of what can only be chosen as a whole; or Python leaves
-            out assertions, without which Hydra's parser takes one thing for another.
-    """
+    """Parse overrides."""
     if not __debug__:
-        raise ResauditError(
-            "optimized-python", "Python was started with -O or PYTHONOPTIMIZE, which Hydra does not allow; unset it"
-        )
+        raise MachineError("Python was started with -O or PYTHONOPTIMIZE, which Hydra does not allow; unset it")
     return [_parse(_FOLDER.sub(_quoted, _FIGURES.sub(r"figures=[\1]", override))) for override in overrides]
 
 
@@ -81,9 +67,7 @@ def _parse(text: str) -> Override:
             form = "overrides= is a key of snakemake's --config alone; give here what is in its list, each by itself"
         elif "/" in text.split("=")[0]:
             form = f"write figure.{text.removeprefix('figure.').replace('/', '.', 1)}: keys have dots and no /"
-        raise ResauditError(
-            "invalid-override", "override {override!r} does not parse; {form}", override=text, form=form
-        ) from error
+        raise ConfigError(f"override {text!r} does not parse; {form}") from error
     fault = None
     if read.is_sweep_override():
         fault = f"write several values as a list, {read.key_or_group}=[value,value]"
@@ -111,7 +95,7 @@ def _check_form(override: Override, fault: str | None = None) -> None:
     elif override.key == "dataset.name" or override.key.startswith("dataset.files"):
         fault = "a data set is chosen as a whole, with dataset=NAME"
     if fault:
-        raise ResauditError("unsettable-key", "override {override!r}: {fault}", override=override.text, fault=fault)
+        raise ConfigError(f"override {override.text!r}: {fault}")
 
 
 def in_hydra(value: Any) -> str:
@@ -155,11 +139,8 @@ def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> lis
             if override.key.startswith(prefix)
         }
         if len(keys) > 1:
-            raise ResauditError(
-                "ambiguous-figure",
-                "override {override!r}: several papers have this figure; write one of {figures}",
-                override=override.text,
-                figures=list(keys),
+            raise ConfigError(
+                f"override {override.text!r}: several papers have this figure; write one of {listed(list(keys))}"
             )
         for section, key in keys.items():
             protocol = "" if key.split(".")[0] in Figure.model_fields else "protocol."
@@ -193,12 +174,9 @@ def set_in(tree: Tree, override: Override, where: str = "") -> Tree:
     for part in sections[:-1]:
         if not isinstance(node.get(part), dict):
             known = sorted(str(key) for key, value in node.items() if isinstance(value, dict))
-            raise ResauditError(
-                "unknown-key",
-                "unknown configuration key {key!r}, there is no section {section!r}{hint}",
-                key=where + override.key,
-                section=part,
-                hint=suggestion(part, known),
+            raise ConfigError(
+                f"unknown configuration key {where + override.key!r}, there is no section "
+                f"{part!r}{suggestion(part, known)}"
             )
         node = node[part]
     changed: Tree = merged(tree, reduce(lambda value, part: {part: value}, reversed(sections), override.value))

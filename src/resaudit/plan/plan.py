@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, PaperError, ResauditError
 from resaudit.base.papers import failing_code
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
@@ -21,15 +21,10 @@ from resaudit.runtime.devices import settled
 
 @dataclass(frozen=True)
 class FigurePlan:
-    """One figure and its jobs.
+    """One figure and its jobs."""
 
-    Attributes:
-        figure: its configuration.
-        jobs: the jobs whose results its table is made from, by coordinates.
-    """
-
-    figure: Figure
-    jobs: Mapping[Coordinates, Job]
+    figure: Figure  # its configuration
+    jobs: Mapping[Coordinates, Job]  # the jobs whose results its table is made from, by coordinates
 
     def reads(self, results: Path) -> list[Path]:
         """The files that its table is made from."""
@@ -73,34 +68,22 @@ def with_inputs(jobs: Iterable[Job]) -> dict[str, Job]:
 
 
 def plan_figure(figure: Figure, data: str) -> FigurePlan:
-    """The jobs of one figure.
-
-    Raises:
-        ResauditError: the experiment needs other data, or its ``jobs`` fails.
-    """
+    """The jobs of one figure."""
     try:
         job_data: Data = fetch_of(figure.dataset, data) if figure.dataset else None
         if isinstance(job_data, Fetch) and figure.whitening:
             job_data = Whiten(job_data, **dict(figure.whitening))
         jobs = figure.protocol.jobs(job_data, figure.seed)
     except NoData as error:
-        raise ResauditError(
-            "missing-data",
-            "{figure}: experiment {experiment} needs {need}",
-            figure=figure.name,
-            experiment=figure.experiment,
-            need=error,
-        ) from None
+        raise ConfigError(f"{figure.name}: experiment {figure.experiment} needs {error}") from None
     except ResauditError:
         raise
     except (Exception, SystemExit) as error:
         raise failing_code(error, figure.name.partition("/")[0], f"cannot list the jobs of {figure.name}") from error
     if not isinstance(jobs, dict):
-        raise ResauditError(
-            "invalid-jobs",
-            "{path}: jobs returns {type}, not a dict; let it return one",
-            path=inspect.getfile(type(figure.protocol)),
-            type=type(jobs).__name__,
+        raise PaperError(
+            f"{inspect.getfile(type(figure.protocol))}: jobs returns {type(jobs).__name__}, not a dict; let it return "
+            "one"
         )
     return FigurePlan(figure, jobs)
 

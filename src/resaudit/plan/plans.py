@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError
 from resaudit.jobs.job import Job
 from resaudit.plan.composition import files_in, load
 from resaudit.plan.figure import Figure, Variant
@@ -73,14 +73,14 @@ class Plans:
         for plan in self.all():
             if key in plan.jobs:
                 return plan.jobs[key]
-        raise ResauditError("unknown-job", "no job {key!r} in this configuration or its variants", key=key)
+        raise ConfigError(f"no job {key!r} in this configuration or its variants")
 
     def all(self) -> Iterator[Plan]:
         """As configured, then under the controls and every variant."""
         yield self.base
         chosen = {name.split("/")[0] for name in self.base.figures}
         variants = [variant for paper in sorted(chosen) for variant in self.variants(paper)]
-        for variant in dict.fromkeys((*CONTROLS, *variants)) if variants else ():
+        for variant in dict.fromkeys((*CONTROLS, *variants)) if self.base.config.variant is None else ():
             yield self.under(variant)
 
 

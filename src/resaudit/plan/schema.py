@@ -7,8 +7,7 @@ which it is made, refuse the same in one line, and more, such as a figure that d
 import yaml
 from pydantic import BaseModel
 
-from resaudit.base.json_schema import Untitled
-from resaudit.base.models import meanings
+from resaudit.base.models import Untitled, meanings
 from resaudit.base.papers import KEY
 from resaudit.plan.composition import config_folder
 from resaudit.plan.figure import Figure, Whitening

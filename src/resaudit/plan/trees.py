@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from omegaconf._utils import get_yaml_loader
 from omegaconf.errors import OmegaConfBaseException
 
-from resaudit.base.errors import ResauditError, suggestion
+from resaudit.base.errors import ConfigError, ResauditError, listed, suggestion
 from resaudit.base.models import shown
 from resaudit.base.papers import config_folders, file_of_paper
 
@@ -64,33 +64,23 @@ class Files:
             tree = yaml.load(file.read_bytes(), Loader=_LOADER)  # noqa: S506  (a SafeLoader)
             size = sum(1 for _ in islice(_values(tree), LARGEST + 1))
         except OSError as error:
-            raise ResauditError(
-                "unreadable-configuration", "{path} cannot be read ({reason})", path=file, reason=error.strerror
-            ) from error
+            raise ConfigError(f"cannot be read ({error.strerror})", file=file) from error
         except yaml.MarkedYAMLError as error:
             # A figure's file is read with those that it names, so only here is it known which one is wrong.
-            found = ResauditError(
-                "invalid-configuration",
-                "{fault} (line {line})",
-                fault="; ".join(dict.fromkeys(filter(None, (error.context, error.problem)))),
-                line=error.problem_mark.line + 1 if error.problem_mark else "unknown",
-            )
-            found.file = file_of_paper(file.parent.name, file.name) if file.parents[1].name == "paper" else file
-            raise found from error
+            of_paper = file.parents[1].name == "paper"
+            fault = "; ".join(dict.fromkeys(filter(None, (error.context, error.problem))))
+            raise ConfigError(
+                f"{fault} (line {error.problem_mark.line + 1 if error.problem_mark else 'unknown'})",
+                file=file_of_paper(file.parent.name, file.name) if of_paper else file,
+            ) from error
         except RecursionError:
             size = LARGEST + 1
         if size > LARGEST:
-            raise ResauditError(
-                "endless-configuration",
-                "{path} has more than {deepest} levels or {largest} values, with what its aliases stand for",
-                path=file,
-                deepest=DEEPEST,
-                largest=LARGEST,
+            raise ConfigError(
+                f"more than {DEEPEST} levels or {LARGEST} values, with what its aliases stand for", file=file
             )
         if not isinstance(tree, dict):
-            raise ResauditError(
-                "invalid-mapping", "{path} is not a mapping; write KEY: VALUE, or {{}} for none", path=file
-            )
+            raise ConfigError("no mapping; write KEY: VALUE, or {} for none", file=file)
         return tree
 
     def _root(self, *choices: str) -> Tree:
@@ -107,22 +97,14 @@ class Files:
         own = {key: value for key, value in self.read(file).items() if key != "defaults"}
         listed = self.read(file).get("defaults", [])
         if not isinstance(listed, list):
-            raise ResauditError(
-                "invalid-defaults",
-                "defaults of {name} is {value}; allowed: a list, as [paper, _self_]",
-                name=file.stem,
-                value=shown(listed),
-            )
+            raise ConfigError(f"defaults of {file.stem} is {shown(listed)}; allowed: a list, as [paper, _self_]")
         others = {other.stem: other for other in file.parent.glob("[!.]*.yaml") if other not in (file, *above)}
         # As in Hydra's lists, a file that does not say where it comes is put last.
         for name in listed if "_self_" in listed else [*listed, "_self_"]:
             if name != "_self_" and str(name) not in others:
-                raise ResauditError(
-                    "unknown-default",
-                    "defaults of {name} lists {value}, which is no other file of its folder{hint}",
-                    name=file.stem,
-                    value=shown(name),
-                    hint=suggestion(str(name), sorted(others)),
+                raise ConfigError(
+                    f"defaults of {file.stem} lists {shown(name)}, which is no other file of its "
+                    f"folder{suggestion(str(name), sorted(others))}"
                 )
             tree = merged(tree, own if name == "_self_" else self.figure(others[str(name)], file, *above))
         return tree
@@ -170,9 +152,7 @@ def resolved(tree: Tree) -> Tree:
 
 
 def _unknown_option(group: str, name: str, allowed: list[str]) -> ResauditError:
-    return ResauditError(
-        "unknown-option", "unknown {group} {name!r}; allowed: {allowed}", group=group, name=name, allowed=allowed
-    )
+    return ConfigError(f"unknown {group} {name!r}; allowed: {listed(allowed)}")
 
 
 _LOADER = get_yaml_loader()
@@ -196,9 +176,6 @@ def one_line_errors(figure: str = "figure") -> Iterator[None]:
             raise _unknown_option(options[1], missing[1].split("/")[-1], options[2].split()) from error
         lines = [line.strip() for line in text.splitlines()]
         key = re.search(r"full_key: (\S+)", text)
-        raise ResauditError(
-            "invalid-configuration",
-            "{fault}{at}",
-            fault="; ".join(dict.fromkeys(line for line in lines if line and not _CONTEXT.match(line))),
-            at=f" (at {re.sub('^figure', figure, key[1])})" if key else "",
-        ) from error
+        fault = "; ".join(dict.fromkeys(line for line in lines if line and not _CONTEXT.match(line)))
+        at = f" (at {re.sub('^figure', figure, key[1])})" if key else ""
+        raise ConfigError(f"{fault}{at}") from error

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import MachineError
 from resaudit.runtime.locks import hold
 
 SECONDS_TO_ANSWER = 60.0
@@ -58,11 +58,8 @@ def claim_device(
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise ResauditError(
-                "unwritable-locks",
-                "cannot make {folder} for locks: {reason}; set TMPDIR to another folder",
-                folder=folder,
-                reason=error.strerror,
+            raise MachineError(
+                f"cannot make {folder} for locks: {error.strerror}; set TMPDIR to another folder"
             ) from error
     claims = 0
     while True:

@@ -1,10 +1,12 @@
-"""The processors and the memory that this process may use: less than the machine has in a container or under Slurm.
+"""The processors and the memory that this process may use, which a container or Slurm may limit; how it keeps memory.
 
 Imports only the standard library.
 """
 
+import ctypes
 import math
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,9 @@ GROUPS = Path("/proc/self/cgroup")
 """Names the control groups of this process."""
 MOUNTED = Path("/sys/fs/cgroup")
 """Where Linux shows control groups."""
+# glibc's malloc.h; the largest threshold that it takes is 32 MiB.
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
+_LARGEST_THRESHOLD, _PAD, _NEVER = 32 << 20, 64 << 20, 2**31 - 1
 
 
 def processors(groups: Path = GROUPS, mounted: Path = MOUNTED) -> int:
@@ -63,3 +68,15 @@ def _words(file: Path) -> list[str]:
         return file.read_text(encoding="utf-8").split()
     except OSError:
         return []
+
+
+def keep_memory() -> None:
+    """Let the C library keep freed memory to the end of the process; without glibc, do nothing.
+
+    Fresh pages in each step cost a training up to as much as its arithmetic.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform.startswith("linux") else None
+    if mallopt is not None:
+        options = {_TRIM_THRESHOLD: _NEVER, _TOP_PAD: _PAD, _MMAP_THRESHOLD: _LARGEST_THRESHOLD}
+        for option, value in options.items():
+            mallopt(option, value)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import BusyError, MachineError
 
 LOCK = ".lock"
 """The lock's file in a folder of results."""
@@ -58,29 +58,17 @@ def hold_lock(folder: Path) -> None:
     """Hold a lock on a results folder until this process ends; without flock, warn and continue.
 
     Snakemake's own lock cannot replace it: the profile disables that (``nolock``) before the Snakefile is read.
-
-    Raises:
-        ResauditError: another process holds the lock, or the folder cannot be written to.
     """
     path = folder / LOCK
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not hold(path):
-            raise ResauditError(
-                "busy-folder",
-                "another run (process {process}) is at work in {folder}; "
-                "wait for it, or give this one another paths.results and paths.figures",
-                process=path.read_text(encoding="utf-8"),
-                folder=folder,
+            raise BusyError(
+                f"another run (process {path.read_text(encoding='utf-8')}) is at work in {folder}; wait for it, or "
+                "give this one another paths.results and paths.figures"
             )
         path.write_text(str(os.getpid()), encoding="utf-8")
     except NotImplementedError as error:
         print(f"resaudit: warning: {error}: start one run at a time there, a second is not noticed", file=sys.stderr)
     except OSError as error:
-        raise ResauditError(
-            "unwritable-folder",
-            "cannot write into {folder}: {reason}; choose another paths.{key}",
-            folder=folder,
-            reason=error.strerror,
-            key="results",
-        ) from error
+        raise MachineError(f"cannot write into {folder}: {error.strerror}; choose another paths.results") from error

@@ -18,15 +18,10 @@ _EXACT = Tolerance()
 
 @dataclass(frozen=True)
 class Compared:
-    """What a comparison found.
+    """What a comparison found."""
 
-    Attributes:
-        outcome: one of the words of :data:`Outcome`.
-        difference: the difference in a line; empty if there is none.
-    """
-
-    outcome: Outcome
-    difference: str = ""
+    outcome: Outcome  # one of the words of :data:`Outcome`
+    difference: str = ""  # the difference in a line; empty if there is none
 
 
 def compare(

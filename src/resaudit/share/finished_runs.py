@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from resaudit.audit.models import Audit, DrawnFigure
 from resaudit.audit.schema import check_audit, read_audit
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ArchiveError, ResauditError, TableError, VerdictError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import one_line
 from resaudit.claims.records import UNJUDGED
@@ -46,11 +46,7 @@ class FinishedRun:
 
 
 def audit_of(place: Path) -> Audit:
-    """The audit of a file audit.json, of a folder that has it (a clone or its figures), or of the archive of a run.
-
-    Raises:
-        ResauditError: there is none, or it cannot be read.
-    """
+    """The audit of a file audit.json, of a folder that has it (a clone or its figures), or of the archive of a run."""
     if place.suffix == ".zip" and not place.is_dir():
         with unpacked(place) as packed:
             return _audit_in(packed)
@@ -65,11 +61,7 @@ def _audit_in(packed: Packed) -> Audit:
 
 
 def read_run(place: Path) -> FinishedRun:
-    """Read a run from an archive of ``resaudit crate``, or from a clone or its folder of figures.
-
-    Raises:
-        ResauditError: it has no audit, or a table is missing or is not the one that was audited; the place is named.
-    """
+    """Read a run from an archive of ``resaudit crate``, or from a clone or its folder of figures."""
     if place.suffix == ".zip" and not place.is_dir():
         with TemporaryDirectory() as folder, unpacked(place) as packed:
             audit = _audit_in(packed)
@@ -89,12 +81,9 @@ def table_faults(place: Path | str, figure: str) -> Iterator[None]:
     try:
         yield
     except (ResauditError, *ODD_CONTENT) as error:
-        raise ResauditError(
-            "unusable-table",
-            "{place}: the table of {figure} cannot be used: {reason}; get the run again, or leave it out",
-            place=place,
-            figure=figure,
-            reason=one_line(str(error) or type(error).__name__),
+        reason = one_line(str(error) or type(error).__name__)
+        raise ArchiveError(
+            f"{place}: the table of {figure} cannot be used: {reason}; get the run again, or leave it out"
         ) from error
 
 
@@ -103,29 +92,23 @@ def _tables(place: Path, folder: Path, audit: Audit) -> dict[str, Drawn]:
     for absent in (figure for paper in audit.papers for figure in paper.not_drawn):
         if absent.why.startswith(UNJUDGED):
             with table_faults(place, absent.id):
-                raise ResauditError("unjudged-table", "{why}", why=absent.why)
+                raise VerdictError(f"{absent.why}")
     for figure in audit.figures:
         csv = folder / f"{figure.id}.csv"
         if not (csv.is_file() and csv.with_suffix(".json").is_file()):
-            raise ResauditError(
-                "missing-table",
-                "{place} is not a whole run: it lacks {figure}.csv or its .json; give its archive, its clone or its "
-                "folder of figures",
-                place=place,
-                figure=figure.id,
+            raise TableError(
+                f"{place} is not a whole run: it lacks {figure.id}.csv or its .json; give its archive, its clone or "
+                "its folder of figures"
             )
         if sha256_of(csv) != figure.sha256:
-            raise ResauditError(
-                "changed-table",
-                "{path} is not the table that was drawn: its SHA-256 is not that in the .json; {remedy}",
-                path=place / f"{figure.id}.csv",
-                remedy="get the run again, or leave it out",
+            path = place / f"{figure.id}.csv"
+            raise TableError(
+                f"{path} is not the table that was drawn: its SHA-256 is not that in the .json; get the run again, or "
+                "leave it out"
             )
         with table_faults(place, figure.id):
             drawn = unchanged(csv, figure.id)
         if "merged" in drawn.about:
-            raise ResauditError(
-                "merged-run", "{place} is merged from other runs; merge those, and any others, at once", place=place
-            )
+            raise ArchiveError(f"{place} is merged from other runs; merge those, and any others, at once")
         tables[figure.id] = drawn
     return tables

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from resaudit.audit.spot_checks import JudgedTwice
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResauditError, TableError
 from resaudit.base.models import one_line
 from resaudit.claims.comparison import claims_on, verdicts_on
 from resaudit.figures.drawing import ODD_CONTENT, read_csv, table_of, write_csv
@@ -46,15 +46,11 @@ def judge_twice(
 
 
 def audited_table(figure_plan: FigurePlan, results: Path) -> pd.DataFrame:
-    """A figure's table as the drawing writes it and the audit reads it.
-
-    Raises:
-        ResauditError: a result is missing, or the table is not what the plan draws.
-    """
+    """A figure's table as the drawing writes it and the audit reads it."""
     with TemporaryDirectory() as folder:
         csv = Path(folder) / "figure.csv"
         write_csv(csv, table_of(figure_plan, results)[1])
         table = read_csv(csv)
     if fault := unexpected(table, figure_plan):
-        raise ResauditError("unexpected-table", "the table is not the planned one: {fault}", fault=fault)
+        raise TableError(f"the table is not the planned one: {fault}")
     return table

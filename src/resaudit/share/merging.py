@@ -22,7 +22,7 @@ from resaudit.audit.build import audited_paper
 from resaudit.audit.claim_models import counts_in_words, standings_of
 from resaudit.audit.models import Audit, DrawnFigure, FigureProvenance, ImportedResults, Provenance
 from resaudit.audit.page import write_page
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, DifferenceError, MachineError, ResauditError, TableError, listed
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import refusals, shown, validated
 from resaudit.base.text import two_in_words
@@ -75,13 +75,9 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
         plan: a plan of the protocol that they ran; seeds and numbers of runs may be others.
         overrides: the overrides of the plan.
         into: a folder that does not exist yet.
-
-    Raises:
-        ResauditError: a run is damaged or of another protocol, two of one seed do not agree, or the folder exists or
-            cannot be written.
     """
     if lexists(into):
-        raise ResauditError("existing-folder", "{folder} exists; remove it, or give another --into", folder=into)
+        raise ConfigError(f"{into} exists; remove it, or give another --into")
     runs = [read_run(place) for place in places]
     every = make_plan(plan.config.with_every_figure())
     for run in runs:
@@ -104,11 +100,7 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
 
 @contextmanager
 def _made_whole(into: Path) -> Iterator[Path]:
-    """A folder that is to be written, renamed to ``into`` on success and removed on failure.
-
-    Raises:
-        ResauditError: there cannot be such a folder.
-    """
+    """A folder that is to be written, renamed to ``into`` on success and removed on failure."""
     try:
         into.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=into.parent, prefix=".merging-") as folder:
@@ -116,11 +108,8 @@ def _made_whole(into: Path) -> Iterator[Path]:
             yield whole
             whole.rename(into)
     except OSError as error:
-        raise ResauditError(
-            "unwritable-folder",
-            "cannot write into {folder}: {reason}; choose another with --into",
-            folder=into.absolute().parent,
-            reason=error.strerror or error,
+        raise MachineError(
+            f"cannot write into {into.absolute().parent}: {error.strerror or error}; choose another with --into"
         ) from error
 
 
@@ -138,22 +127,15 @@ def _check_table(run: FinishedRun, drawn: Drawn, every: Plan) -> None:
     for key, value in values.items():
         if key not in POOLED and stored.get(key) != value:
             shown, asked = two_in_words(stored.get(key, "none"), value)
-            raise ResauditError(
-                "other-settings",
-                "{path} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or "
-                "leave it out",
-                path=path,
-                key=key,
-                shown=shown,
-                asked=asked,
+            raise DifferenceError(
+                f"{path} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or "
+                "leave it out"
             )
     with table_faults(run.place, drawn.name):
         part = plan_figure(_numbered_as(figure, drawn.about["values"], path), every.config.paths.data)
     if part.evidence != drawn.about["evidence"]:
-        raise ResauditError(
-            "other-evidence",
-            "{path} was drawn from other jobs than those asked for, as of other data of the same title; leave it out",
-            path=path,
+        raise TableError(
+            f"{path} was drawn from other jobs than those asked for, as of other data of the same title; leave it out"
         )
     with table_faults(run.place, drawn.name):
         if reason := unexpected(drawn.table, part):
@@ -176,9 +158,6 @@ def merge_figure(config: Config, figure: Figure, runs: Sequence[FinishedRun]) ->
 
     Of one seed, a run that several have counts once; runs of other seeds are numbered on. Where that cannot be done,
     the table of the least seed stays.
-
-    Raises:
-        ResauditError: two runs of one seed have other numbers or verdicts, or the pool has with either of them.
     """
     # Runs of other seeds may be given in any order.
     ordered = sorted(runs, key=lambda run: _order(run.tables[figure.name]))
@@ -236,11 +215,7 @@ def _order(drawn: Drawn) -> tuple[int, int, float]:
 
 
 def _check_agreement(config: Config, figure: Figure, runs: Sequence[FinishedRun]) -> None:
-    """Check that the tables of one seed have the same numbers and, at equal numbers of runs, each alone the verdicts.
-
-    Raises:
-        ResauditError: two do not; of three or more, the one that contradicts most is named.
-    """
+    """Check that tables of one seed have the same numbers and, at equal numbers of runs, each alone the verdicts."""
     contradicted: list[dict[int, ResauditError]] = [{} for _ in runs]
     for i, j in combinations(range(len(runs)), 2):
         with table_faults(_places([runs[i], runs[j]]), figure.name):
@@ -248,14 +223,10 @@ def _check_agreement(config: Config, figure: Figure, runs: Sequence[FinishedRun]
                 contradicted[i][j] = contradicted[j][i] = difference
     odd = max(range(len(runs)), key=lambda i: (len(contradicted[i]), i))
     if contradicted[odd]:
-        raise ResauditError(
-            "contradicting-runs",
-            "{place} has other numbers for {figure} than {others}, of the same seed: {difference}; resaudit compare "
-            "says what differs behind them; leave one out",
-            place=runs[odd].place,
-            figure=figure.name,
-            others=[runs[other].place for other in contradicted[odd]],
-            difference=next(iter(contradicted[odd].values())),
+        others = [runs[other].place for other in contradicted[odd]]
+        raise DifferenceError(
+            f"{runs[odd].place} has other numbers for {figure.name} than {listed(others)}, of the same seed: "
+            f"{next(iter(contradicted[odd].values()))}; resaudit compare says what differs behind them; leave one out"
         )
     tables = {run.tables[figure.name].sha256: run for run in runs}
     alone = {key: _verdicts(config, figure, [run], run.tables[figure.name].table) for key, run in tables.items()}
@@ -267,13 +238,9 @@ def _check_agreement(config: Config, figure: Figure, runs: Sequence[FinishedRun]
 
 
 def _contradicting_verdicts(figure: Figure, run: FinishedRun, other: FinishedRun, claims: list[str]) -> ResauditError:
-    return ResauditError(
-        "contradicting-verdicts",
-        "{place} and {other} give other verdicts by {figure}, of the same seed: {claims}; leave one out",
-        place=run.place,
-        other=other.place,
-        figure=figure.name,
-        claims=claims,
+    return DifferenceError(
+        f"{run.place} and {other.place} give other verdicts by {figure.name}, of the same seed: {listed(claims)}; "
+        "leave one out"
     )
 
 
@@ -291,7 +258,7 @@ def _differences(figure: Figure, one: Drawn, other: Drawn) -> Iterator[ResauditE
     same_runs = _same_runs(one, other)
     yield from differences_of(one.table, shared, figure, same_runs)
     if exact and same_runs and one.sha256 != other.sha256:
-        yield ResauditError("other-bytes", "the tables' bytes differ, although one CPU platform made both")
+        yield DifferenceError("the tables' bytes differ, although one CPU platform made both")
 
 
 def _of_one_seed(figure: Figure, runs: Sequence[FinishedRun]) -> pd.DataFrame:
@@ -345,7 +312,8 @@ def _draw(merged: Merged, part: FigurePlan, folder: Path) -> Drawn:
     imported = by_archive(each for run in merged.sources for each in run.imported(name))
     jobs = {job for run in merged.sources for job in run.figure(name).jobs}
     words = f"{note} {imported_in_words(imported, len(jobs))}".strip()
-    drawings = save_drawing(plot_of(part, table), folder, name, part.figure.title, part.figure.full_caption, words)
+    figure = part.figure
+    drawings = save_drawing(plot_of(figure, table), folder, name, figure.title, figure.full_caption, words)
     changed: dict[str, Any] = {
         "note": note,
         "settings": _settings([run.tables[name].about for run in merged.sources]),

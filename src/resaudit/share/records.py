@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError, reading
+from resaudit.base.errors import ConfigError, ResultsError, listed, reading
 from resaudit.base.files import read_json, sha256_of
 from resaudit.base.models import Closed, Line, Sha256, Time, read_record
 from resaudit.jobs.job import Job
@@ -57,29 +57,18 @@ def beside(folder: Path) -> Path:
 
 
 def imports(results: Path) -> list[Import]:
-    """The complete imports of a results folder, in the order of their archives' digests.
-
-    Raises:
-        ResauditError: a record cannot be read.
-    """
+    """The complete imports of a results folder, in the order of their archives' digests."""
     paths = sorted((results / "imports").glob("[!.]*.json"))
     return [read_record(path, Import, "import the run again") for path in paths]
 
 
 def check_imported(plan: Plan, results: Path) -> None:
-    """Check before any job that imported results are of today's code, or were accepted for it.
-
-    Raises:
-        ResauditError: some are not; Snakemake would replace them.
-    """
+    """Check before any job that imported results are of today's code, or were accepted for it."""
     stale = [key for key, job in plan.jobs.items() if job.files and _is_imported(job, results) is False]
     if stale:
-        raise ResauditError(
-            "stale-imports",
-            "{count} imported results ({first} …) were accepted for other code than today's; check that code out, "
-            "import the run again with --other-code, or 'resaudit import --forget RUN'",
-            count=len(stale),
-            first=stale[0],
+        raise ResultsError(
+            f"{len(stale)} imported results ({stale[0]} …) were accepted for other code than today's; check that code "
+            "out, import the run again with --other-code, or 'resaudit import --forget RUN'"
         )
 
 
@@ -103,9 +92,6 @@ def forget_import(run: str, layout: Layout) -> tuple[str, list[str]]:
 
     Returns:
         The archive's SHA-256 and the jobs whose results were removed.
-
-    Raises:
-        ResauditError: there is no such import, or several.
     """
     results = layout.results
     hold_lock(results)
@@ -115,13 +101,7 @@ def forget_import(run: str, layout: Layout) -> tuple[str, list[str]]:
     beginning = sha256_of(Path(run)) if Path(run).is_file() else run
     matches = [each for each in known if re.fullmatch("[0-9a-f]+", beginning) and each.startswith(beginning)]
     if len(matches) != 1:
-        raise ResauditError(
-            "unknown-import",
-            "{run!r} names {count} imports; allowed: {allowed}",
-            run=run,
-            count=len(matches),
-            allowed=[each[:12] for each in known],
-        )
+        raise ConfigError(f"{run!r} names {len(matches)} imports; allowed: {listed([each[:12] for each in known])}")
     (archive,) = matches
     # Snakemake draws again what is missing, not what was drawn from results that are gone.
     for record in _drawn_from(archive, [*layout.figures.glob("*/*.json"), *results.glob("draw/*/figure.json")]):

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import BLUE, DASHED, RED, annotate, legend_above, panels, plot_mean
-from residual.identity_matters.table2 import OURS, PUBLISHED
+from residual.identity_matters.table2 import OURS, Published
 from residual.images.curves import error_axis, loss_axis
 
 TEST, TRAIN = (
@@ -24,9 +24,9 @@ def table(evaluations: pd.DataFrame) -> pd.DataFrame:
     return trained[["network", "depth", "learning_rate", "run", "step", *losses, *errors]]
 
 
-def plot(table: pd.DataFrame) -> Figure:
+def plot(table: pd.DataFrame, published: Published) -> Figure:
     """With CIFAR-10's published error."""
-    return plot_training(table, PUBLISHED["CIFAR-10"][OURS])
+    return plot_training(table, published["CIFAR-10"][OURS])
 
 
 def plot_training(table: pd.DataFrame, published: float) -> Figure:

@@ -4,11 +4,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from residual.identity_matters.fig01 import plot_training, table
-from residual.identity_matters.table2 import OURS, PUBLISHED
+from residual.identity_matters.table2 import OURS, Published
 
 __all__ = ["plot", "table"]
 
 
-def plot(table: pd.DataFrame) -> Figure:
+def plot(table: pd.DataFrame, published: Published) -> Figure:
     """With CIFAR-100's published error."""
-    return plot_training(table, PUBLISHED["CIFAR-100"][OURS])
+    return plot_training(table, published["CIFAR-100"][OURS])

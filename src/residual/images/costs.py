@@ -8,7 +8,8 @@ from residual.images.setting import AllConvolutional, Network, PostActivation, P
 # Measured on one core, and on one H100 in single precision; see benchmarks/RESULTS.md.
 CPU_FLOPS_A_SECOND = 60e9
 GPU_FLOPS_A_SECOND = 25e12
-GPU_SECONDS_A_LAYER_AND_IMAGE = 2.3e-6
+GPU_SECONDS_A_LAYER_AND_IMAGE = {1: 2.3e-6, 2: 1.8e-6, 3: 1.6e-6, 4: 1.5e-6}
+"""By the runs that train at once, each on a stream: small layers leave a GPU idle."""
 # Forward, and the gradients by inputs and by weights.
 PRODUCTS = 3
 # Tensors of the largest layer's size, beside saved ones: gradients on their way, and an algorithm's workspace.
@@ -93,11 +94,11 @@ def cpu_seconds(network: Network, images: int, tests: int) -> float:
     return 2 * counts(network).macs * (PRODUCTS * images + tests) / CPU_FLOPS_A_SECOND
 
 
-def gpu_seconds(network: Network, images: int, tests: int) -> float:
-    """On one GPU, by its arithmetic, or by its layers if they are small, whichever takes longer."""
+def gpu_seconds(network: Network, images: int, tests: int, at_once: int = 1) -> float:
+    """On one GPU with so many runs at once, by arithmetic, or by layers if they are small, whichever takes longer."""
     count = counts(network)
     arithmetic = 2 * count.macs * (PRODUCTS * images + tests) / GPU_FLOPS_A_SECOND
-    return max(arithmetic, count.layers * images * GPU_SECONDS_A_LAYER_AND_IMAGE)
+    return max(arithmetic, count.layers * images * GPU_SECONDS_A_LAYER_AND_IMAGE[at_once])
 
 
 def _layers(network: Network, channels: int, side: int) -> Iterator[_Layer]:

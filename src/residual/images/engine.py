@@ -1,19 +1,21 @@
-"""The training of one job on images: its data on the device, its runs one after the other, and their records."""
+"""The training of one job on images: its data on the device, its runs, on a GPU several at once, and their records."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import MachineError
 from resaudit.data.images import ImageSet
-from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
+from resaudit.jobs.checkpoints import Checkpoint, asked, delayed_signals
 from resaudit.jobs.job import Work
 from resaudit.runtime.limits import memory
+from resaudit.runtime.machine import cpu_platform
 from resaudit.runtime.progress import Progress
+from residual.images import costs
 from residual.images.augmentation import Images, normalisation_of
 from residual.images.counter_hash import WEIGHTS, key_of
 from residual.images.networks.build import build
@@ -31,12 +33,7 @@ GPU_FAULTS = "CUDA error", "CUDA driver error", "cuDNN error", "unable to find a
 
 
 def train(job: "TrainImages", work: Work) -> Records:
-    """Train one run after the other; resume each from its checkpoint if there is one.
-
-    Raises:
-        ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the memory of the GPU,
-            or without one that which the job may use, is too small.
-    """
+    """Train all runs; resume each from its checkpoint, which may be of another machine, if there is one."""
     images = job.images()
     count, tests = len(images.train_images), len(images.test_images)
     if work.device == "cpu":
@@ -44,12 +41,9 @@ def train(job: "TrainImages", work: Work) -> Records:
         needed = job.megabytes(count + tests, images.train_images.shape[1:])
         present = memory() / 1e6
         if needed > present:
-            raise ResauditError(
-                "too-little-memory",
-                "a run needs {needed:.0f} MB of memory, and may use {present:.0f} MB here; take fewer layers, a "
-                "smaller batch or another machine",
-                needed=needed,
-                present=present,
+            raise MachineError(
+                f"a run needs {needed:.0f} MB of memory, and may use {present:.0f} MB here; take fewer layers, a "
+                "smaller batch or another machine"
             )
     schedule = Schedule(job.recipe, count)
     progress = Progress(len(job.runs) * schedule.samples(schedule.steps - 1)[1], "images", job.id)
@@ -57,43 +51,79 @@ def train(job: "TrainImages", work: Work) -> Records:
     with delayed_signals() as signalled, deterministic(work.device):
         published = job.data.dataset.name in NORMALISED_AS_PUBLISHED
         data = load(images, job.recipe.augmentation, published, torch.device(work.device))
-        for number in job.runs:
+
+        def begun(number: int) -> _Going:
             weights = key_of(job.seed, WEIGHTS, 0 if job.shared_start else number)
             network = build(job.network, images.train_images.shape[1], images.classes, weights)
             run = TrainingRun(network, data, schedule, job.seed, number)
-            states.append(_finish(run, number, job, work, progress, signalled))
-            names = run.weight_names
-            del run, network  # the next run needs their memory
+            return _Going(run, number, schedule, job, work, progress)
+
+        at_once = runs_at_once(job, work.device)
+        for first in range(0, len(job.runs), at_once):
+            group = [begun(number) for number in job.runs[first : first + at_once]]
+            _finish(group, progress, signalled)
+            states += [one.state() for one in group]
+            names = group[0].run.weight_names
+            del group  # the next runs need their memory
     progress.end()
     return records_of(schedule, job.runs, states, names, tests)
 
 
-def _finish(
-    run: TrainingRun,
-    number: int,
-    job: "TrainImages",
-    work: Work,
-    progress: Progress,
-    signalled: Callable[[], int | None],
-) -> RunState:
-    """Take a run from its checkpoint, if there is one, to its end; finished runs keep theirs until all are done."""
-    cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
-    versions = {"threads": torch.get_num_threads(), "cuDNN version": cudnn}
-    checkpoint = Checkpoint(
-        work.checkpoints / f"run{number}", RunState, made_by(job, work, versions), work.execution.checkpoint_seconds
-    )
-    state = checkpoint.read()
-    if state is not None:
-        run.resume(state)
-        work.record[f"run {number} resumed from step"] = int(state.step)
-        work.record[f"run {number} seconds before"] = checkpoint.seconds_before
-        progress.skip(run.images_done)
-    if work.device == "cuda" and not run.finished:
-        work.record[f"run {number} steps"] = run.use_graph()
-    while not run.finished:
-        progress.add(run.advance())
-        checkpoint.keep(run.state, signalled(), due=run.finished)
-    return run.state()
+def runs_at_once(job: "TrainImages", device: str) -> int:
+    """How many runs of a job train side by side, each on a stream of its own: one on a CPU, as many as fit on a GPU."""
+    if device == "cpu":
+        return 1
+    free = torch.cuda.mem_get_info()[0] / 1e6
+    return max(1, min(max(costs.GPU_SECONDS_A_LAYER_AND_IMAGE), int(free / job.gpu_run_megabytes())))
+
+
+class _Going:
+    """A run with its checkpoint, if there is one resumed from that, and its stream."""
+
+    def __init__(
+        self, run: TrainingRun, number: int, schedule: Schedule, job: "TrainImages", work: Work, progress: Progress
+    ) -> None:
+        self.run = run
+        seconds = work.execution.checkpoint_seconds
+        self.checkpoint = Checkpoint(work.checkpoints / f"run{number}", RunState, asked(job, work), seconds)
+        state = self.checkpoint.read()
+        if state is not None:
+            run.resume(state)
+            work.record[f"run {number} resumed from step"] = int(state.step)
+            work.record[f"run {number} seconds before"] = self.checkpoint.seconds_before
+            progress.skip(run.images_done)
+        if not run.finished:
+            cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
+            machine = {**cpu_platform(work.record["device"]), "threads": torch.get_num_threads(), "cuDNN": cudnn}
+            self.checkpoint.begin_part({"from epoch": round(run.step / schedule.steps_an_epoch, 2)}, machine)
+        work.record.setdefault("parts", {})[f"run {number}"] = self.checkpoint.parts
+        self.stream: AbstractContextManager[None] = nullcontext()
+        if work.device == "cuda":
+            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            torch.cuda.synchronize()  # what is on the device was put there by another stream
+            self.stream = torch.cuda.stream(stream)
+            if not run.finished:
+                with self.stream:
+                    work.record[f"run {number} steps"] = run.use_graph()
+
+    def state(self) -> RunState:
+        """The run's state, read on its stream."""
+        with self.stream:
+            return self.run.state()
+
+
+def _finish(group: Sequence[_Going], progress: Progress, signalled: Callable[[], int | None]) -> None:
+    """Take runs to their end, a step of each in turn; finished ones keep their checkpoints until all are done."""
+    while going := [one for one in group if not one.run.finished]:
+        for one in going:
+            with one.stream:
+                progress.add(one.run.advance())
+            one.checkpoint.keep(one.state, due=one.run.finished)
+        if (number := signalled()) is not None:
+            *others, last = going
+            for one in others:
+                one.checkpoint.write(one.state())
+            last.checkpoint.keep(last.state, number)
 
 
 def load(images: ImageSet, augmentation: str, published: bool, device: torch.device) -> OnDevice:
@@ -138,9 +168,6 @@ def deterministic(device: str) -> Iterator[None]:
 
     New memory is not filled, which would change no bits. On ``cpu`` the kernels of a training always give the same
     bits, and the setting would load torch's compiler: 150 MB.
-
-    Raises:
-        ResauditError: the GPU's memory is too small, or the GPU failed.
     """
     if device == "cpu":
         yield
@@ -161,20 +188,18 @@ def deterministic(device: str) -> Iterator[None]:
             yield
         torch.cuda.synchronize()
     except torch.OutOfMemoryError as error:
-        raise ResauditError(
-            "too-little-gpu-memory",
+        raise MachineError(
             "the GPU's memory is too small; let fewer jobs share the GPU (--resources gpu=N), take another one, or "
-            "device=cpu",
+            "device=cpu"
         ) from error
     except RuntimeError as error:
         # torch has no class of its own for it before 2.8, and none for cuDNN's.
         if not any(words in str(error) for words in GPU_FAULTS):
             raise
-        raise ResauditError(
-            "failed-gpu",
-            "the GPU failed ({reason}); the same command goes on from the last checkpoint; if that fails too, take "
-            "another GPU or device=cpu",
-            reason=str(error).partition("\n")[0],
+        reason = str(error).partition("\n")[0]
+        raise MachineError(
+            f"the GPU failed ({reason}); the same command goes on from the last checkpoint; if that fails too, take "
+            "another GPU or device=cpu"
         ) from error
     finally:
         torch.use_deterministic_algorithms(before[0])

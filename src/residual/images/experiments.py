@@ -39,7 +39,7 @@ class ImageTraining(Experiment):
     Attributes:
         networks: names as in the figure's legend.
         runs: seeds of each setting.
-        runs_per_job: at most so many runs are one job, which trains them one after the other.
+        runs_per_job: at most so many runs are one job, which trains them one after the other, on a GPU four at once.
         shared_start: all runs of a network start from the same weights.
         samples: the first training images are used; null: all.
         epochs: length of the training; null: ``steps`` has it.

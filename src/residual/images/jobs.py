@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isqrt, prod
 from typing import TYPE_CHECKING, Any
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DataError
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.images import costs
@@ -48,18 +48,22 @@ class TrainImages(Job):
         schedule = Schedule(self.recipe, self.samples or TRAIN_IMAGES)
         images = len(self.runs) * schedule.samples(schedule.steps - 1)[1]
         tests = len(self.runs) * len(schedule.evaluated) * TEST_IMAGES
-        of_run = costs.gpu_run_megabytes(self.network, self.recipe)
-        # On a GPU the smaller last batch of an epoch is no part of the graph, which keeps its memory.
-        held = of_run * (1 + schedule.smaller_batch / self.recipe.batch)
-        held += costs.test_megabytes(self.network, *IMAGE_SHAPE[:2])
+        at_once = min(len(self.runs), max(costs.GPU_SECONDS_A_LAYER_AND_IMAGE))
         of_images = (TRAIN_IMAGES + TEST_IMAGES) * prod(IMAGE_SHAPE) / 1e6
         return Cost(
             SECONDS_TO_START + costs.cpu_seconds(self.network, images, tests),
             self.megabytes(TRAIN_IMAGES + TEST_IMAGES, IMAGE_SHAPE),
             wants_gpu=True,
-            gpu_seconds=SECONDS_TO_START + costs.gpu_seconds(self.network, images, tests),
-            gpu_megabytes=GPU_MEGABYTES_TO_START + of_images + held,
+            gpu_seconds=SECONDS_TO_START + costs.gpu_seconds(self.network, images, tests, at_once),
+            gpu_megabytes=GPU_MEGABYTES_TO_START + of_images + at_once * self.gpu_run_megabytes(),
         )
+
+    def gpu_run_megabytes(self) -> float:
+        """Memory of one run on a GPU in MB; if fewer fit at once than could train, fewer do."""
+        of_run = costs.gpu_run_megabytes(self.network, self.recipe)
+        # The smaller last batch of an epoch is no part of the graph, which keeps its memory.
+        smaller = Schedule(self.recipe, self.samples or TRAIN_IMAGES).smaller_batch
+        return of_run * (1 + smaller / self.recipe.batch) + costs.test_megabytes(self.network, *IMAGE_SHAPE[:2])
 
     @classmethod
     def slowness(cls, device: str) -> float:
@@ -91,12 +95,8 @@ class TrainImages(Job):
         if self.samples is None:
             return whole
         if len(whole.train_images) < self.samples:
-            raise ResauditError(
-                "too-few-images",
-                "{dataset} has {images} training images; {samples} are asked for",
-                dataset=self.data.dataset.name,
-                images=len(whole.train_images),
-                samples=self.samples,
+            raise DataError(
+                f"{self.data.dataset.name} has {len(whole.train_images)} training images; {self.samples} are asked for"
             )
         first = whole.train_images[: self.samples], whole.train_labels[: self.samples]
         return ImageSet(*first, whole.test_images, whole.test_labels, whole.classes)

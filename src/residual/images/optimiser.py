@@ -1,6 +1,6 @@
 """Stochastic gradient descent with momentum on all parameters of a network at once, as vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -26,12 +26,18 @@ class FlatParameters:
         self.names = tuple(parameters)
         self._parameters = list(parameters.values())
         self.vector = joined([p.detach() for p in self._parameters])
-        for parameter, values in zip(self._parameters, self.vector.split_with_sizes(self.sizes), strict=True):
-            if _inputs_last(parameter):
+        for parameter, part in zip(self._parameters, self._parts(self.vector), strict=True):
+            parameter.data = part
+
+    def _parts(self, vector: Tensor) -> Iterator[Tensor]:
+        """Views of a vector in this layout, one a parameter, in its shape."""
+        last = _inputs_last(self.vector.device)
+        for parameter, values in zip(self._parameters, vector.split_with_sizes(self.sizes), strict=True):
+            if last and parameter.ndim == 4:
                 outputs, inputs, height, width = parameter.shape
-                parameter.data = values.view(outputs, height, width, inputs).permute(0, 3, 1, 2)
+                yield values.view(outputs, height, width, inputs).permute(0, 3, 1, 2)
             else:
-                parameter.data = values.view(parameter.shape)
+                yield values.view(parameter.shape)
 
     @property
     def sizes(self) -> list[int]:
@@ -42,6 +48,15 @@ class FlatParameters:
     def tensors(self) -> dict[str, nn.Parameter]:
         """The parameters by name."""
         return dict(zip(self.names, self._parameters, strict=True))
+
+    def contiguous(self, vector: Tensor) -> Tensor:
+        """A vector of one number a parameter with every tensor contiguous, as on any device, shape (n,)."""
+        return torch.cat([part.contiguous().view(-1) for part in self._parts(vector)])
+
+    def laid_out(self, values: Tensor) -> Tensor:
+        """What :meth:`contiguous` gives, in this vector's layout, shape (n,)."""
+        parts = values.split_with_sizes(self.sizes)
+        return joined([part.view(p.shape) for part, p in zip(parts, self._parameters, strict=True)], self.vector.device)
 
     def gradient(self, loss: Tensor) -> Tensor:
         """The gradient of a loss, in the vector's order, shape (n,)."""
@@ -103,10 +118,16 @@ class MomentumSgd:
         weights.addcmul_(direction, self.learning_rate, value=-1.0)
 
 
-def joined(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors as one vector, kernels as :func:`memory_format` says; what lies so is copied once."""
-    return torch.cat([(t.permute(0, 2, 3, 1) if _inputs_last(t) else t).reshape(-1) for t in tensors])
+def joined(tensors: Sequence[Tensor], device: torch.device | None = None) -> Tensor:
+    """Tensors as one vector, kernels as :func:`memory_format` says; what lies so is copied once.
+
+    Args:
+        tensors: the tensors.
+        device: whose layout; None: the tensors'.
+    """
+    last = _inputs_last(device or tensors[0].device)
+    return torch.cat([(t.permute(0, 2, 3, 1) if last and t.ndim == 4 else t).reshape(-1) for t in tensors])
 
 
-def _inputs_last(tensor: Tensor) -> bool:
-    return tensor.ndim == 4 and memory_format(tensor.device) == torch.channels_last
+def _inputs_last(device: torch.device) -> bool:
+    return memory_format(device) == torch.channels_last

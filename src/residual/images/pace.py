@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from resaudit.data.images import ImageSet
-from resaudit.runtime.allocation import keep_memory
+from resaudit.runtime.limits import keep_memory
 from residual.images import costs
 from residual.images.engine import deterministic, load
 from residual.images.networks.build import build

@@ -62,11 +62,15 @@ class OnDevice:
 
 @dataclass(frozen=True)
 class RunState:
-    """A run between two steps; with its settings, all that the rest depends on. E evaluations, W weight tensors."""
+    """A run between two steps, in one layout on every device; with its settings, all that the rest depends on.
+
+    E evaluations, W weight tensors.
+    """
 
     step: np.ndarray  # the next one, shape ()
-    weights: np.ndarray  # all trainable parameters, float32, shape (n,)
-    velocity: np.ndarray  # of momentum, float32, shape (n,)
+    names: np.ndarray  # of the trainable parameters, in the order of weights and velocity
+    weights: np.ndarray  # the parameters, each as torch lays out a contiguous tensor, float32, shape (n,)
+    velocity: np.ndarray  # of momentum, likewise, float32, shape (n,)
     buffers: np.ndarray  # running statistics, float32, shape (m,)
     totals: np.ndarray  # loss and wrong answers, summed over images since the last evaluation, float64, shape (2,)
     # As in Records, of this run; nan where the evaluation is still to come.
@@ -190,19 +194,24 @@ class TrainingRun:
     def state(self) -> RunState:
         """The state; waits for the device."""
         buffers = torch.cat([self._parameters.vector[:0], *(buffer.reshape(-1) for buffer in self._buffers)])
-        tensors = (self._parameters.vector, self._optimiser.velocity, buffers, self._totals)
+        parameters = self._parameters
+        tensors = (*map(parameters.contiguous, (parameters.vector, self._optimiser.velocity)), buffers, self._totals)
         records = (self._records[name].copy() for name in RECORDED)
-        return RunState(np.asarray(self.step), *(tensor.cpu().numpy().copy() for tensor in tensors), *records)
+        arrays = (tensor.cpu().numpy().copy() for tensor in tensors)
+        return RunState(np.asarray(self.step), np.asarray(parameters.names), *arrays, *records)
 
     def resume(self, state: RunState) -> None:
-        """Continue from a state of the same run."""
+        """Continue from a state of the same run, whatever device it was on."""
         buffers = torch.from_numpy(state.buffers).split_with_sizes([buffer.numel() for buffer in self._buffers])
         with torch.no_grad():
-            self._parameters.vector.copy_(torch.from_numpy(state.weights))
-            self._optimiser.velocity.copy_(torch.from_numpy(state.velocity))
+            for vector, values in (
+                (self._parameters.vector, state.weights),
+                (self._optimiser.velocity, state.velocity),
+            ):
+                vector.copy_(self._parameters.laid_out(torch.from_numpy(values)))
             self._totals.copy_(torch.from_numpy(state.totals))
-            for buffer, values in zip(self._buffers, buffers, strict=True):
-                buffer.copy_(values.view(buffer.shape))
+            for buffer, kept in zip(self._buffers, buffers, strict=True):
+                buffer.copy_(kept.view(buffer.shape))
         self.step = int(state.step)
         self._records = {name: getattr(state, name).copy() for name in RECORDED}
 

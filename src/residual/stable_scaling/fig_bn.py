@@ -1,6 +1,6 @@
 """The bar chart of the authors' code: test error with batch norm, with batch norm and tau, and with tau alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,7 @@ from residual.stable_scaling.table3 import table
 
 __all__ = ["beside_the_paper", "plot", "table"]
 
-PUBLISHED: Mapping[str, Mapping[int, float]] = {
-    "batch-norm": {20: 8.08, 32: 7.39, 56: 6.73, 110: 6.61, 1202: 6.93},
-    "batch-norm-tau": {20: 7.89, 32: 7.16, 56: 6.18, 110: 5.83, 1202: 5.01},
-}
+Published = Mapping[str, Mapping[str, float]]
 """The authors' validation errors in %, digitised from their bar chart (+-0.02), by network and depth."""
 MARKS: dict[str, Any] = {
     "marker": "o", "markersize": 4.5, "color": "black", "markerfacecolor": "none", "linestyle": "none", "zorder": 5,
@@ -29,17 +26,13 @@ CUT = 3.0
 """Bars longer than this many times the shortest one are cut."""
 
 
-def published(network: str, depths: Sequence[int]) -> np.ndarray:
-    """The authors' errors of a network in %, nan where there is none, shape (depths,)."""
-    return np.array([PUBLISHED.get(network, {}).get(depth, np.nan) for depth in depths])
-
-
-def plot(table: pd.DataFrame) -> Figure:
+def plot(table: pd.DataFrame, published: Published) -> Figure:
     """Bars by depth, one for each network, with the authors' values."""
     figure, (axes,) = panels("a", 2.6)
     networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
+    authors = {name: [published.get(name, {}).get(str(depth), np.nan) for depth in depths] for name in networks}
     means = table.groupby(["network", "depth"])["error"].mean()
-    drawn = [*means[means <= CUT * means.min()], *(error for name in networks for error in published(name, depths))]
+    drawn = [*means[means <= CUT * means.min()], *(error for errors in authors.values() for error in errors)]
     top, width = 1.12 * float(np.nanmax(drawn)), 0.8 / len(networks)
     for position, network in enumerate(networks):
         places = np.arange(len(depths)) + (position - (len(networks) - 1) / 2) * width
@@ -49,7 +42,7 @@ def plot(table: pd.DataFrame) -> Figure:
         for x, height in zip(places, heights, strict=True):
             if height > top:
                 annotate(axes, f"{height:.0f}", (x, top), (0, -2), ha="center", va="top", rotation=90, color="white")
-        axes.plot(places, published(network, depths), **MARKS)
+        axes.plot(places, authors[network], **MARKS)
     axes.set_xticks(range(len(depths)), [str(depth) for depth in depths])
     axes.set(xlabel="depth", ylabel="test error, %", ylim=(0, top))
     axes.grid(visible=False, axis="x")
@@ -60,7 +53,7 @@ def plot(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def beside_the_paper(_figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
+def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     """The authors' errors with ours, at every depth of their chart (``printed_values``)."""
     ours = {} if table is None else dict(list(table.groupby(["network", "depth"])["error"]))
     return {
@@ -72,9 +65,9 @@ def beside_the_paper(_figure: Any, table: pd.DataFrame | None) -> dict[str, Any]
             {
                 "what": f"{network_look(network)['label'].replace(TAU, 'τ')}, depth {depth}",
                 "printed": error,
-                **over_runs(ours.get((network, depth))),
+                **over_runs(ours.get((network, int(depth)))),
             }
-            for network, errors in PUBLISHED.items()
+            for network, errors in figure.published.items()
             for depth, error in errors.items()
         ],
     }

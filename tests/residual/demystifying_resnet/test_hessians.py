@@ -11,8 +11,8 @@ import torch
 from resaudit.base.files import sha256_of, write_json
 from resaudit.data.moments import Moments
 from resaudit.data.whiten import Whiten
-from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Execution, Work
+from resaudit.jobs.results import save_arrays
 from resaudit.plan.plan import plan_figure, with_inputs
 from residual.demystifying_resnet.curvature import spectrum
 from residual.demystifying_resnet.curvature.spectra import Spectra

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from resaudit.base.errors import ConfigError
 from resaudit.cli.workflow import warn
 from resaudit.data.whitening import Whitened
 from resaudit.jobs.job import Execution, Work
@@ -40,7 +41,7 @@ def test_what_the_kernel_cannot_do_is_done_in_torch_with_the_reason(network: Net
     chosen, said = library.kernel_of(network, "auto")
     assert chosen == "torch"
     assert limit in said
-    with refused("unavailable-kernel") as caught:
+    with refused(ConfigError, "allowed: kernel=auto") as caught:
         library.kernel_of(network, "fused")
     assert limit in str(caught.value)
 
@@ -78,14 +79,14 @@ def test_the_workflow_says_before_it_starts_that_training_will_be_slow(
         warn_of(*quiet, "device=cpu")
         assert capsys.readouterr().err == ""
     for device in ("cpu", "cuda"):
-        with refused("unavailable-kernel"):
+        with refused(ConfigError, "allowed: kernel=auto"):
             warn_of("figures=[fig08]", f"device={device}", "kernel=fused")
 
 
 def test_on_a_gpu_it_is_torch_and_fused_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     chosen, said = library.kernel_of(RELU, "auto", "cuda")
     assert (chosen, "CPU" in said) == ("torch", True)
-    with refused("unavailable-kernel") as caught:
+    with refused(ConfigError, "allowed: kernel=auto") as caught:
         library.kernel_of(RELU, "fused", "cuda")
     assert "CPU" in str(caught.value)
     warn_of("figures=[fig08]", "device=cuda")
@@ -118,7 +119,7 @@ def test_where_the_kernel_was_not_built_torch_stands_in_with_the_reason(
     objective, said = sampled_objective(RELU, whitened, CPU, "auto")
     assert isinstance(objective, SampledObjective)
     assert NOT_BUILT in said
-    with refused("unavailable-kernel", reason=NOT_BUILT):
+    with refused(ConfigError, NOT_BUILT):
         sampled_objective(RELU, whitened, CPU, "fused")
 
 

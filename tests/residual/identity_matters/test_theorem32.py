@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, DataError, ResauditError
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import Execution, Work
 from resaudit.plan.plan import FigurePlan, plan_figure
@@ -51,21 +51,21 @@ def test_a_job_comes_back_from_its_plan_file(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "light", "code", "fields"),
+    ("override", "light", "kind", "facts"),
     [
-        ("protocol.samples=2000", 1, "too-few-images", {"wanted": 2000, "available": 1700, "dataset": "mnist"}),
-        ("protocol.width=800", 1, "too-large-width", {"width": 800, "most": 784}),
-        ("protocol.width=784", 0, "black-image", {"dataset": "mnist"}),
+        ("protocol.samples=2000", 1, DataError, [2000, 1700, "mnist"]),
+        ("protocol.width=800", 1, ConfigError, [800, 784]),
+        ("protocol.width=784", 0, DataError, ["mnist", "black"]),
     ],
 )
 def test_data_that_do_not_suffice_are_refused(
-    override: str, light: int, code: str, fields: dict[str, object], monkeypatch: pytest.MonkeyPatch
+    override: str, light: int, kind: type[ResauditError], facts: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images, labels = np.full((1700, 28, 28), light, dtype=np.uint8), np.zeros(1700, dtype=np.uint8)
     monkeypatch.setattr(Fetch, "training_set", lambda _: (images, labels))
     (job, *_) = planned("theorem32", override).jobs.values()
     assert isinstance(job, Memorize)
-    with refused(code, **fields):
+    with refused(kind, *facts):
         job.run(Work(Path(), Execution(), "cpu", Path()))
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from resaudit.base.files import sha256_of, write_json
-from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Job
+from resaudit.jobs.results import save_arrays
 from residual.images.jobs import TrainImages
 from residual.images.records import Records
 from tests.ran import RAN

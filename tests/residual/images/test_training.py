@@ -13,15 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from resaudit.audit.build import drawn_figures, judgements_of, not_drawn
 from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import JobsOfRules
-from resaudit.figures.drawing import figure_module
-from resaudit.figures.style import apply_style
-from resaudit.jobs.duration import duration
+from resaudit.figures.drawing import figure_module, plot_of
 from resaudit.plan.composition import load
+from resaudit.plan.estimates import duration
 from resaudit.plan.left_out import left_out_in_words, time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, execution_of, make_plan, plan_figure
@@ -171,8 +169,8 @@ def test_bad_settings_are_refused_in_one_line(override: str, mentioned: tuple[st
     name = "/".join(override.split(".")[:2])
     with pytest.raises(ResauditError) as refusal:
         load([f"figure.{override}"], only=[name])
-    assert all(part in refusal.value.line for part in mentioned)
-    assert len(refusal.value.line.splitlines()) == 1
+    assert all(part in str(refusal.value) for part in mentioned)
+    assert len(str(refusal.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -268,7 +266,9 @@ def test_on_a_gpu_jobs_ask_for_the_gpus_time(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     seconds = {}
     for device in ("cpu", "cuda"):
-        jobs = JobsOfRules([f"device={device}", "figures=[fig02]", "scale=paper"], print_rules.ROOT / "config", False)
+        jobs = JobsOfRules(
+            [f"device={device}", "figures=[fig02]", "scale=paper"], print_rules.CHECKOUT / "config", False
+        )
         seconds[device] = max(jobs.cost(job).seconds for job in jobs.plan.jobs.values())
     assert seconds["cuda"] < seconds["cpu"] / 100
 
@@ -301,10 +301,9 @@ def test_figures_are_drawn_as_journals_print(name: str, scale: str, tmp_path: Pa
     assert not table.duplicated(figure.keys).any()
     assert {*figure.keys, *figure.tolerances} <= set(table)
     assert not table.isna().any().any()
-    apply_style()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        drawing: Figure = module.plot(table)
+        drawing = plot_of(figure, table)
         FigureCanvasAgg(drawing).draw()
     print_rules.test_a_figure_is_as_wide_as_a_column_or_a_page_and_its_text_can_be_read(drawing)
     print_rules.test_networks_differ_in_more_than_colour(drawing)

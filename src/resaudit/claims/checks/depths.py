@@ -34,7 +34,7 @@ class RatioAcrossDepths(Check, name="ratio_across_depths"):
 
     Attributes:
         networks: the networks, each measured separately.
-        column: the quantity.
+        column: the quantity; a negative value is refused, an infinite one leaves its depth out.
         reference: the depth in the denominator.
         epochs: shares of the training at which the quantity is compared, for tables with an epoch.
         depths: the depths to compare; empty: all.
@@ -148,7 +148,7 @@ class GrowthDifference(Check, name="growth_difference"):
     Attributes:
         network: the network whose exponent counts positively.
         other: the network whose exponent is subtracted.
-        column: the quantity.
+        column: the quantity; a negative value is refused, an infinite one leaves the comparison out.
     """
 
     reads = ("network", "depth", "run")

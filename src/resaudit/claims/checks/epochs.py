@@ -35,7 +35,7 @@ class EarlyFall(Check, name="early_fall"):
 
     Attributes:
         network: the network to measure.
-        column: the quantity.
+        column: the quantity; a negative value counts, an infinite one is left out.
         within: the share of the training.
         of_whole: relative to the whole fall, from the start to the least value.
     """
@@ -75,7 +75,7 @@ class FallByLoss(Check, name="fall_by_loss"):
 
     Attributes:
         network: the network to measure.
-        column: the quantity.
+        column: the quantity; a negative value counts, an infinite one is left out.
         within: the share of the loss's whole fall.
         of_whole: relative to the whole fall of the quantity, from the start to the least value.
     """
@@ -131,8 +131,8 @@ class PeakAtDrop(Check, name="peak_at_drop"):
 
     Attributes:
         network: the network to measure.
-        peak: column of the quantity that peaks.
-        drop: column of the quantity that falls.
+        peak: column of the quantity that peaks; a negative value counts, an infinite one is the peak.
+        drop: column of the quantity that falls; a negative value counts, an infinite one is left out.
     """
 
     reads = ("network", "run", "epoch", "loss")

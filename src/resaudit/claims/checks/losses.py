@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import CheckError
 from resaudit.claims.checks.measured import Counted, Effect, Measured, effect_of, median_of
 from resaudit.claims.checks.ratios import choice_of_rates, in_words
 from resaudit.claims.checks.rows import (
@@ -38,7 +38,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
     Attributes:
         network: the network to compare.
         others: the networks to compare it with.
-        column: the quantity.
+        column: the quantity; a ratio refuses a negative value, an infinite one is a diverged run.
         compare: ratio, or difference (for shares).
         losses: number of losses, evenly spaced on a logarithmic axis.
     """
@@ -95,7 +95,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
     Attributes:
         network: the network in the numerator of the ratio.
         others: the networks in the denominator, each by itself.
-        column: the quantity.
+        column: the quantity; a negative value is refused, an infinite one leaves the comparison out.
     """
 
     reads = ("network", "run", "epoch", "loss")
@@ -133,12 +133,12 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
 
 
 class AtTheEnd(Check, name="at_the_end"):
-    """A network's quantity, which is positive, over another's at the last epoch.
+    """A network's quantity over another's at the last epoch.
 
     Attributes:
         network: the network in the numerator.
         other: the network in the denominator.
-        column: the quantity.
+        column: the quantity; a negative value is refused, an infinite one is a diverged run.
     """
 
     reads = ("network", "run", "epoch")
@@ -189,12 +189,8 @@ def _common_losses(
     The range is common to all tied learning rates, so that all are compared at the same losses.
     """
     if (table["loss"] <= 0).any():
-        raise ResauditError(
-            "invalid-loss",
-            "column {column} has {least:.3g}; a logarithmic axis needs losses above zero",
-            column="loss",
-            least=table["loss"].min(),
-        )
+        least = table["loss"].min()
+        raise CheckError(f"column loss has {least:.3g}; a logarithmic axis needs losses above zero", least_of="loss")
     starts, ends = [], []
     for name in (network, *others):
         shown, *tied = at_tied_rates(of_network(table, name))

@@ -117,7 +117,8 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
     """Where the exponent of a quantity ~ depth^b is zero, as a straight line of another coordinate.
 
     Attributes:
-        column: the quantity, whose means over runs are positive.
+        column: the quantity, whose means over runs are positive; a negative value counts, an infinite one leaves its
+            place out.
         by: the column used as depth.
         against: the other coordinate.
         first: the coordinate's least value used.

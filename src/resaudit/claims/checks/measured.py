@@ -90,15 +90,10 @@ def diverged(*groups: np.ndarray) -> Counted:
 
 @dataclass(frozen=True)
 class Point:
-    """The effects at one place.
+    """The effects at one place."""
 
-    Attributes:
-        where: the place, such as ``depth 96`` or ``loss 0.5, xavier``.
-        effects: the effect at every choice, at the learning rates shown first.
-    """
-
-    where: str
-    effects: tuple[Effect, ...]
+    where: str  # the place, such as ``depth 96`` or ``loss 0.5, xavier``
+    effects: tuple[Effect, ...]  # the effect at every choice, at the learning rates shown first
 
     @property
     def shown(self) -> Effect:

@@ -155,7 +155,7 @@ class EndRatio(Check, name="end_ratio"):
     Attributes:
         network: the network in the numerator.
         other: the network in the denominator.
-        column: the quantity, of which less is better.
+        column: the quantity, of which less is better; a negative value is refused, an infinite one is a diverged run.
         depths: the depths to compare at; empty: all.
     """
 

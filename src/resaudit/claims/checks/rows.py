@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import CheckError, ResauditError, TableError, listed
 from resaudit.claims.checks.measured import Counted
 from resaudit.figures.sweeps import fresh
 
@@ -29,9 +29,6 @@ def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.
         table: a figure's table.
         columns: columns of numbers, or of :data:`TEXTS`.
         by: the columns that rows are grouped or chosen by; their values may be text, except of :data:`KEYS`.
-
-    Raises:
-        ResauditError: a column or a value is missing, or text where a number is needed.
     """
     import pandas as pd
     from pandas.api.types import is_numeric_dtype
@@ -43,11 +40,11 @@ def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.
     may_be_missing = ~resolved(table) if "resolved" in table else pd.Series(False, index=table.index)
     for column in columns:
         lacks = table[column].isna() & (~may_be_missing | (column in KEYS))
-        _refuse(table, column, lacks, "no value", "a value, which is inf where a run diverged")
+        refuse(table, column, lacks, "no value", "a value, which is inf where a run diverged")
         may_be_text = column in TEXTS or (column in by and column not in KEYS)
         if not may_be_text and not is_numeric_dtype(table[column]):
             numbers = pd.to_numeric(table[column], errors="coerce").notna()
-            _refuse(table, column, numbers if numbers.all() else ~numbers, "text", "numbers")
+            refuse(table, column, numbers if numbers.all() else ~numbers, "text", "numbers")
     return table
 
 
@@ -56,36 +53,28 @@ def resolved(table: "pd.DataFrame") -> "pd.Series":
     if "resolved" not in table:
         raise _missing_column(table, ["resolved"])
     # Any text would count as true.
-    _refuse(table, "resolved", ~table["resolved"].isin([True, False]), "another value", "True, False")
+    refuse(table, "resolved", ~table["resolved"].isin([True, False]), "another value", "True, False")
     return table["resolved"].astype(bool)
 
 
 def not_negative(table: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
     """Return the table after checking that these columns are not negative."""
     for column in columns:
-        _refuse(table, column, take(table, column)[column] < 0, "a negative number", "≥ 0")
+        refuse(table, column, take(table, column)[column] < 0, "a negative number", "≥ 0")
     return table
 
 
 def _missing_column(table: "pd.DataFrame", lacking: list[str]) -> ResauditError:
-    return ResauditError(
-        "missing-column",
-        "column {columns} is missing; there are {allowed}",
-        columns=lacking,
-        allowed=list(table.columns),
-    )
+    return CheckError(f"column {listed(lacking)} is missing; there are {listed(list(table.columns))}")
 
 
-def _refuse(table: "pd.DataFrame", column: str, bad: "pd.Series", fault: str, allowed: str) -> None:
+def refuse(table: "pd.DataFrame", column: str, bad: "pd.Series", fault: str, allowed: str) -> None:
+    """Raise an error that names the first of the bad rows of a column, if there is one."""
     if bad.any():
-        raise ResauditError(
-            "invalid-column",
-            "column {column} has {fault} in line {line} ({count} such lines); allowed: {allowed}",
-            column=column,
-            fault=fault,
-            line=int(table.index[bad][0]) + 2,
-            count=int(bad.sum()),
-            allowed=allowed,
+        raise TableError(
+            f"column {column} has {fault} in line {int(table.index[bad][0]) + 2} ({int(bad.sum())} such lines); "
+            f"allowed: {allowed}",
+            row=int(bad.to_numpy().argmax()),
         )
 
 
@@ -107,11 +96,9 @@ def bounds_of_difference(column: str) -> tuple[float, float]:
 def logarithm(values: np.ndarray, what: str) -> np.ndarray:
     """Natural logarithms; minus infinity for zero."""
     if (values < 0).any():
-        raise ResauditError(
-            "negative-column",
-            "column {column} has negative numbers, which have no ratio (the least is {least:.3g})",
-            column=what,
-            least=np.nanmin(values),
+        raise CheckError(
+            f"column {what} has negative numbers, which have no ratio (the least is {np.nanmin(values):.3g})",
+            least_of=what,
         )
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(values))
@@ -130,12 +117,7 @@ def by_run(rows: "pd.DataFrame", column: str, where: str) -> "pd.Series":
     if key is None:
         return values_of(rows, column).reset_index(drop=True).rename(rate_of(rows))
     if rows[key].duplicated().any():
-        raise ResauditError(
-            "duplicate-run",
-            "{where} has a {key} more than once; a table with epochs needs epochs in the check",
-            where=where,
-            key=key,
-        )
+        raise CheckError(f"{where} has a {key} more than once; a table with epochs needs epochs in the check")
     return values_of(rows, column).set_axis(rows[key]).sort_index().rename(rate_of(rows))
 
 

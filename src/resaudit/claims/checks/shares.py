@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from resaudit.claims.checks.measured import Counted, Measured
-from resaudit.claims.checks.rows import not_negative, of_network, take, words
+from resaudit.claims.checks.rows import not_negative, of_network, refuse, take, words
 from resaudit.plan.check import Check, Names
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ class ShareOfRuns(Check, name="share_of_runs"):
 
     Attributes:
         networks: the networks to measure.
-        column: number of runs with the outcome.
+        column: number of runs with the outcome; a negative value is refused, as one above the runs is.
         by: the coordinate.
         differ_from: column of a share to subtract, with its number of runs in ``<column>_runs``.
     """
@@ -46,7 +48,7 @@ class ShareChange(Check, name="share_change"):
 
     Attributes:
         networks: the networks to measure.
-        column: number of runs with the outcome.
+        column: number of runs with the outcome; a negative value is refused, as one above the runs is.
         by: the coordinate.
     """
 
@@ -61,7 +63,9 @@ class ShareChange(Check, name="share_change"):
         measured = Measured(f"{what}, at the greatest {self.by} minus at the least", "difference of shares")
         for network in self.networks:
             rows = _counts(table, network, self.by, self.column, least_runs, measured)
-            if len(rows) > 1:
+            if len(rows) == 1:
+                measured.missing.append(f"{network}: one of the two counts that a change needs")
+            elif rows:
                 ends = [_counted(row[self.column], row["runs"]) for _, row in (rows[-1], rows[0])]
                 measured.add_share(f"{network}, {self.by} {rows[-1][0]:g} against {rows[0][0]:g}", *ends)
         return measured
@@ -72,7 +76,10 @@ def _counts(
 ) -> list[tuple[float, "pd.Series[float]"]]:
     """One network's rows with enough runs, by ascending coordinate."""
     not_negative(take(table, "network", by, "runs", column), "runs", column)
+    refuse(table, column, (table[column] > table["runs"]) | np.isinf(table["runs"]), "more than the runs", "≤ runs")
     rows = of_network(table, network).sort_values(by)
+    if rows.empty:
+        measured.missing.append(f"{network}: no counts")
     few = rows[rows["runs"] < least_runs]
     measured.missing.extend(f"{network}, {by} {at:g}: {least_runs} runs are needed" for at in few[by])
     return [(float(row[by]), row) for _, row in rows[rows["runs"] >= least_runs].iterrows()]

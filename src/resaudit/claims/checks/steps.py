@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import CheckError
 from resaudit.claims.checks.measured import Measured, diverged, effect_of
 from resaudit.claims.checks.rows import pieces, values_of, words
 from resaudit.plan.check import Check, Columns, Share
@@ -162,11 +162,8 @@ class MonotoneRuns(Check, name="monotone_runs"):
 def _curves(rows: "pd.DataFrame", by: str, column: str, where: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Steps, ascending, and values of each run that has the first step; NaN where unresolved."""
     if rows.duplicated([by, "run"]).any():
-        raise ResauditError(
-            "duplicate-step",
-            "{where} has a run more than once at the same {by}; name in per or rows the column that tells them apart",
-            where=where,
-            by=by,
+        raise CheckError(
+            f"{where} has a run more than once at the same {by}; name in per or rows the column that tells them apart"
         )
     first = rows[by].min()
     for _, run in rows.assign(**{column: values_of(rows, column)}).sort_values(by).groupby("run"):

@@ -17,23 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One network's sweep at one depth.
+    """One network's sweep at one depth."""
 
-    Attributes:
-        where: network and depth.
-        rates: learning rates, ascending, shape (k,); of fresh runs those that the screening left.
-        losses: final losses or excess losses, shape (runs, k); infinite where a run diverged.
-        runs: the runs' numbers, shape (runs,).
-        grid: the rates of the screening, ascending.
-        trains: whether the screening has a rate at which no run diverged.
-    """
-
-    where: str
-    rates: np.ndarray
-    losses: np.ndarray
-    runs: np.ndarray
-    grid: np.ndarray
-    trains: bool
+    where: str  # network and depth
+    rates: np.ndarray  # learning rates, ascending, shape (k,); of fresh runs those that the screening left
+    losses: np.ndarray  # final losses or excess losses, shape (runs, k); infinite where a run diverged
+    runs: np.ndarray  # the runs' numbers, shape (runs,)
+    grid: np.ndarray  # the rates of the screening, ascending
+    trains: bool  # whether the screening has a rate at which no run diverged
 
     @cached_property
     def only_bounded(self) -> bool:

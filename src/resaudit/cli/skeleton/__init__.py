@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from resaudit.base.commands import papers_path, snakemake_command
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, MachineError
 from resaudit.base.papers import KEY, check_name
 
 _FILES = Path(__file__).parent / "files"
@@ -17,16 +17,11 @@ def write_paper(name: str, folder: Path) -> list[Path]:
 
     Returns:
         The files.
-
-    Raises:
-        ResauditError: one of the folders exists or cannot be written, or a paper cannot have this name.
     """
     folders = {"yaml": folder / "config" / "paper" / name, "py": folder / name}
     for target in folders.values():
         if target.exists():
-            raise ResauditError(
-                "existing-paper", "{path} exists; choose another name or --into another folder", path=target
-            )
+            raise ConfigError(f"{target} exists; choose another name or --into another folder")
     check_name(name)
     command = snakemake_command({KEY: papers_path(str(folder)), "figures": [f"{name}/fig01"]})
     templates = Environment(
@@ -44,10 +39,5 @@ def write_paper(name: str, folder: Path) -> list[Path]:
             for kind, target in folders.items():
                 (Path(staging) / kind).rename(target)
     except OSError as error:
-        raise ResauditError(
-            "unwritable-paper",
-            "cannot write into {folder}: {reason}; choose another with --into",
-            folder=folder,
-            reason=error.strerror,
-        ) from error
+        raise MachineError(f"cannot write into {folder}: {error.strerror}; choose another with --into") from error
     return [file for target in folders.values() for file in sorted(target.iterdir())]

@@ -6,7 +6,7 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, MachineError
 from resaudit.base.files import written_whole
 from resaudit.jobs.provenance import commit
 from resaudit.plan.composition import config_folder
@@ -19,25 +19,13 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
-    """Write the run behind ``figures/audit.json`` as a Workflow Run RO-Crate.
-
-    Raises:
-        ResauditError: the extra ``crate`` is not installed, the destination is invalid, there is no audit, a file is
-            missing, damaged or of another run, or ``by`` is no name.
-    """
+    """Write the run behind ``figures/audit.json`` as a Workflow Run RO-Crate."""
     if find_spec("rocrate") is None:
-        raise ResauditError(
-            "missing-extra",
-            "{command} needs an extra; install it: python -m pip install -c constraints.txt -e '.[{extra}]'",
-            command="resaudit crate",
-            extra="crate",
+        raise MachineError(
+            "resaudit crate needs an extra; install it: python -m pip install -c constraints.txt -e '.[crate]'"
         )
     if destination.suffix != ".zip" or destination.is_dir() or not destination.parent.is_dir():
-        raise ResauditError(
-            "invalid-destination",
-            "{destination} is not allowed; give a .zip in a folder that exists",
-            destination=destination,
-        )
+        raise ConfigError(f"{destination} is not allowed; give a .zip in a folder that exists")
     agent = named(by) if by else None
     contents = gather(plan, config_folder().parent)
     description = describe(plan.config, contents, commit(), agent)

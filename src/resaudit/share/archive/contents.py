@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.schema import read_audit
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError, ResultsError, TableError
 from resaudit.base.files import again, sha256_of
 from resaudit.base.papers import outside_papers
 from resaudit.jobs.code import closure
@@ -18,7 +18,7 @@ from resaudit.jobs.results import read_provenance
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan
-from resaudit.plan.words import settings_in_words
+from resaudit.plan.words import claims_sha256, settings_in_words
 from resaudit.share.imports.packed import refused_names
 
 _SINGLE = (
@@ -55,15 +55,11 @@ def figures_of(audit: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def gather(plan: Plan, checkout: Path) -> Contents:
-    """Read the audit, its figures and records, and the workflow of a checkout.
-
-    Raises:
-        ResauditError: the audit or one of its files is missing, or they are of different runs.
-    """
+    """Read the audit, its figures and records, and the workflow of a checkout."""
     layout = Layout(plan.config.paths)
     path = layout.figures / "audit.json"
     if not path.is_file():
-        raise ResauditError("missing-audit", "{path} does not exist; make it first (snakemake --cores all)", path=path)
+        raise TableError(f"{path} does not exist; make it first (snakemake --cores all)")
     audit = read_audit(path).as_json()
     _check_settings(plan.config, audit)
     keys = sorted({job for figure in figures_of(audit) for job in figure["jobs"]})
@@ -93,10 +89,9 @@ def _check_figure(figure: dict[str, Any], files: Mapping[str, bytes], layout: La
     for suffix, digest in digests.items():
         name = f"figures/{figure['files'].get(suffix)}"
         if name in files and digest and hashlib.sha256(files[name]).hexdigest() != digest:
-            raise ResauditError(
-                "changed-figure",
-                "{path} is not the file that the audit names; remove it and run again (snakemake --cores all)",
-                path=layout.figures / figure["files"][suffix],
+            path = layout.figures / figure["files"][suffix]
+            raise TableError(
+                f"{path} is not the file that the audit names; remove it and run again (snakemake --cores all)"
             )
 
 
@@ -110,13 +105,10 @@ def _results(jobs: Mapping[str, JobProvenance], layout: Layout) -> dict[str, tup
     _refuse_lost(list(dict.fromkeys(path.parent for path, _ in results.values() if not path.is_file())))
     for path, digest in results.values():
         if not path.is_file():
-            raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=again(path.parent))
+            raise ResultsError(f"{path} does not exist; {again(path.parent)}")
         if sha256_of(path) != digest:
-            raise ResauditError(
-                "changed-result",
-                "{path} is not what was computed: its digests are not those in provenance.json; {remedy}",
-                path=path,
-                remedy=again(path.parent),
+            raise ResultsError(
+                f"{path} is not what was computed: its digests are not those in provenance.json; {again(path.parent)}"
             )
     return results
 
@@ -124,17 +116,13 @@ def _results(jobs: Mapping[str, JobProvenance], layout: Layout) -> dict[str, tup
 def _refuse_lost(folders: list[Path]) -> None:
     """Refuse several lost results at once; one is refused by its file, where that is read."""
     if len(folders) > 1:
-        raise ResauditError(
-            "lost-results",
-            "{count} results behind the figures are not there, such as {first}; {remedy}",
-            count=len(folders),
-            first=folders[0],
-            remedy=again(*folders),
+        raise ResultsError(
+            f"{len(folders)} results behind the figures are not there, such as {folders[0]}; {again(*folders)}"
         )
 
 
 def _check_settings(config: Config, audit: dict[str, Any]) -> None:
-    """Check that the audit has the scale, data and seed of the configuration."""
+    """Check that the audit is of this configuration, and not of another paper of the same name."""
     pairs = [("the scale", audit["scale"], config.scale.name)]
     for figure in figures_of(audit):
         config.named(figure["id"])
@@ -142,17 +130,16 @@ def _check_settings(config: Config, audit: dict[str, Any]) -> None:
         pairs.append((f"the scale of {figure['id']}", figure["scale"], config.scale_of(figure["id"])))
         pairs += [
             (f"the {key} of {figure['id']}", figure["settings"].get(key, settings[key]), settings[key])
-            for key in ("data", "seed")
-            if key in settings
+            for key in settings
         ]
+    pairs += [
+        (f"the SHA-256 of {paper['id']}'s claims", paper["ledger"]["sha256"], claims_sha256(config, paper["id"]))
+        for paper in audit["papers"]
+    ]
     for what, audited, configured in pairs:
         if audited != configured:
-            raise ResauditError(
-                "conflicting-settings",
-                "{what} is {audited} in the audit, but {configured} here; give the overrides that the run had",
-                what=what,
-                audited=audited,
-                configured=configured,
+            raise ConfigError(
+                f"{what} is {audited} in the audit, but {configured} here; give the overrides that the run had"
             )
 
 
@@ -182,11 +169,9 @@ def _outside(papers: Collection[str]) -> dict[str, Path]:
 def _check_names(paths: Mapping[str, Path]) -> None:
     """Check that an import would take the names."""
     if refused := refused_names(list(paths)):
-        raise ResauditError(
-            "invalid-name",
-            "an archive cannot hold {path}: allowed are letters a to z, digits and _.@+=,- in names that differ in "
-            "more than case; rename it, or move it elsewhere",
-            path=paths[min(refused)],
+        raise ConfigError(
+            f"an archive cannot hold {paths[min(refused)]}: allowed are letters a to z, digits and _.@+=,- in names "
+            "that differ in more than case; rename it, or move it elsewhere"
         )
 
 
@@ -205,8 +190,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         remedy = again(path.parent) if path.name in RECORDS else "run again (snakemake --cores all)"
-        raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=remedy) from None
+        raise ResultsError(f"{path} does not exist; {remedy}") from None
     except OSError as error:
-        raise ResauditError(
-            "unreadable-file", "{path} cannot be read ({reason}); allow it", path=path, reason=error.strerror
-        ) from error
+        raise ResultsError(f"{path} cannot be read ({error.strerror}); allow it") from error

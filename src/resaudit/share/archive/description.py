@@ -13,7 +13,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from resaudit.audit.claim_models import counts_in_words
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError
 from resaudit.base.models import shown
 from resaudit.data.dataset import Dataset
 from resaudit.plan.models import Config
@@ -136,17 +136,12 @@ def _root(audit: dict[str, Any]) -> dict[str, Any]:
 def named(by: str) -> dict[str, str]:
     """A person by ``Name`` or ``Name <ORCID>``, as properties of an entity.
 
-    Raises:
-        ResauditError: the text is neither.
-
     >>> named("Ada Lovelace <0000-0002-1825-0097>")
     {'@id': 'https://orcid.org/0000-0002-1825-0097', 'name': 'Ada Lovelace'}
     """
     match = _NAMED.fullmatch(by.strip()) if by.isprintable() else None
     if match is None:
-        raise ResauditError(
-            "invalid-name", "--by is {name}; allowed: 'Name' or 'Name <0000-0000-0000-0000>'", name=shown(by)
-        )
+        raise ConfigError(f"--by is {shown(by)}; allowed: 'Name' or 'Name <0000-0000-0000-0000>'")
     name, orcid = match["name"], match["orcid"]
     return {"@id": f"https://orcid.org/{orcid}" if orcid else f"#{name.replace(' ', '-')}", "name": name}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ArchiveError, listed
 from resaudit.base.models import check_lines, one_line
 from resaudit.jobs.job import Job
 from resaudit.share.comparing import stays
@@ -22,32 +22,19 @@ def check_arrays(path: Path, job: Job, where: str = "") -> None:
         path: the file.
         job: its job.
         where: what the file is called in errors; default: its path.
-
-    Raises:
-        ResauditError: an array is not plain, missing, one too many, or one that the job cannot give.
     """
     try:
         arrays = _plain_arrays(path)
     # On damaged bytes zipfile, tokenize and NumPy each raise their own exceptions.
     except Exception as error:
         reason = one_line(str(error) or type(error).__name__)
-        raise ResauditError(
-            "unreadable-arrays",
-            "{path} has no plain arrays ({reason}); get the archive again",
-            path=where or path,
-            reason=reason,
-        ) from error
+        raise ArchiveError(f"{where or path} has no plain arrays ({reason}); get the archive again") from error
     check_shapes(job, path, arrays, where)
     for name, tolerance in (job.tolerances() or {}).items():
         if tolerance.runs is not None:
             diverged = ~np.isfinite(arrays[name])
             if (diverged != stays(diverged, tolerance.epochs)).any():
-                raise ResauditError(
-                    "impossible-run",
-                    "{path}: {name} has a run that diverges and comes back",
-                    path=where or path,
-                    name=name,
-                )
+                raise ArchiveError(f"{where or path}: {name} has a run that diverges and comes back")
 
 
 def _plain_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -68,19 +55,12 @@ def _plain_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray], where: str = "") -> None:
-    """Check that arrays have the names, types and shapes that their job states (:mod:`resaudit.jobs.fields`).
-
-    Raises:
-        ResauditError: an array is missing, is one too many, or has another type or shape.
-    """
+    """Check that arrays have the names, types and shapes that their job states (:mod:`resaudit.jobs.fields`)."""
     stated = job.arrays_of(path.name)
     if stated.keys() != arrays.keys():
-        raise ResauditError(
-            "unknown-arrays",
-            "{path} has the arrays {names}; its job gives {allowed}",
-            path=where or path,
-            names=one_line(", ".join(sorted(arrays))),
-            allowed=sorted(stated),
+        raise ArchiveError(
+            f"{where or path} has the arrays {one_line(', '.join(sorted(arrays)))}; its job gives "
+            f"{listed(sorted(stated))}"
         )
     symbols = {size for array in stated.values() for size in array.shape if isinstance(size, str)}
     sizes = {symbol: size for symbol in symbols if (size := job.size(symbol)) is not None}
@@ -97,11 +77,6 @@ def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray], where: 
             for size, length in zip(statement.shape, array.shape, strict=True)
         ):
             shape = [sizes.get(size, size) if isinstance(size, str) else size for size in statement.shape]
-            raise ResauditError(
-                "invalid-array",
-                "{path}: {name} is {found}; its job gives {allowed}",
-                path=where or path,
-                name=name,
-                found=f"{array.dtype}{list(array.shape)}",
-                allowed=f"{'text' if is_text else dtype}[{', '.join(map(str, shape))}]",
-            )
+            found = f"{array.dtype}{list(array.shape)}"
+            allowed = f"{'text' if is_text else dtype}[{', '.join(map(str, shape))}]"
+            raise ArchiveError(f"{where or path}: {name} is {found}; its job gives {allowed}")

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ArchiveError, ResauditError
 from resaudit.base.models import one_line
 from resaudit.claims.comparison import verdicts_on
 from resaudit.figures.beside_papers import printed_values
@@ -15,11 +15,7 @@ from resaudit.share.judging import audited_table
 
 
 def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Path) -> None:
-    """Read every staged result; make, judge and plot each table that rests on one and whose other results are here.
-
-    Raises:
-        ResauditError: a result or a table is not what later commands take.
-    """
+    """Read every staged result; make, judge and plot each table that rests on one and whose other results are here."""
     for key in staged:
         with _faults_of(key, staging):
             plan.jobs[key].read(staging)
@@ -41,7 +37,7 @@ def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Pa
                 table = audited_table(figure_plan, staging)
                 verdicts_on(plan.config, name, table)
                 printed_values(plan.config, name.split("/")[0], {name: Drawn(name, table, "", {})})
-                lay_out(plot_of(figure_plan, table))
+                lay_out(plot_of(figure_plan.figure, table))
 
 
 @contextmanager
@@ -49,9 +45,5 @@ def _faults_of(name: str, staging: Path) -> Iterator[None]:
     try:
         yield
     except (ResauditError, *ODD_CONTENT) as error:
-        raise ResauditError(
-            "unusable-results",
-            "the archive's results do not give {name}: {reason}; ask for another run",
-            name=name,
-            reason=one_line(str(error).replace(str(staging), "results") or type(error).__name__),
-        ) from error
+        reason = one_line(str(error).replace(str(staging), "results") or type(error).__name__)
+        raise ArchiveError(f"the archive's results do not give {name}: {reason}; ask for another run") from error

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.schema import check_audit
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ArchiveError, ResauditError
 from resaudit.base.models import one_line, shown, validated
 from resaudit.base.papers import KEY
 from resaudit.data.fetch import Fetch
@@ -28,16 +28,9 @@ LONGEST_SHOWN = 500
 
 
 def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobProvenance]:
-    """Check every job of an archive; its provenance, by ``kind/id``.
-
-    Raises:
-        ResauditError: a job is not planned here, or differs from its plan, its code, its inputs or its digests; or a
-            table is not the one that the archive's audit judged.
-    """
+    """Check every job of an archive; its provenance, by ``kind/id``."""
     if not packed.jobs:
-        raise ResauditError(
-            "missing-results", "{path} has no results; allowed: an archive of resaudit crate", path=packed.path
-        )
+        raise ArchiveError(f"{packed.path} has no results; allowed: an archive of resaudit crate")
     judged = _judged(packed)
     _check_planned(packed, plan, judged)
     _check_tables(packed, judged)
@@ -63,26 +56,17 @@ def _check_planned(packed: Packed, plan: Plan, judged: Mapping[str, str]) -> Non
     if unknown:
         is_known = judged.keys() <= plan.config.figure.keys()
         is_known = is_known and {key.split("/")[0] for key in unknown} <= {*computing_kinds()}
-        raise ResauditError(
-            "unplanned-results",
-            "{path}: {count} of its results ({first} …) are not planned here; {remedy}{papers}",
-            path=packed.path,
-            count=len(unknown),
-            first=unknown[0],
-            remedy=_same_overrides(packed),
-            papers="" if is_known else f", with {KEY}=FOLDER if it is of a paper from outside this repository",
+        papers = "" if is_known else f", with {KEY}=FOLDER if it is of a paper from outside this repository"
+        raise ArchiveError(
+            f"{packed.path}: {len(unknown)} of its results ({unknown[0]} …) are not planned here; "
+            f"{_same_overrides(packed)}{papers}"
         )
 
 
 def _check_tables(packed: Packed, judged: Mapping[str, str]) -> None:
     for figure, digest in judged.items():
         if packed.digests.get(f"figures/{figure}.csv") != digest:
-            raise ResauditError(
-                "changed-table",
-                "{path}: {figure}.csv is not the table that was judged",
-                path=packed.path,
-                figure=one_line(figure),
-            )
+            raise ArchiveError(f"{packed.path}: {one_line(figure)}.csv is not the table that was judged")
 
 
 def _check_code(packed: Packed, plan: Plan, provenances: Mapping[str, JobProvenance]) -> None:
@@ -90,14 +74,10 @@ def _check_code(packed: Packed, plan: Plan, provenances: Mapping[str, JobProvena
     if others:
         stated = packed.audit.get("provenance")
         commit = stated.get("commit") if isinstance(stated, dict) else None
-        raise ResauditError(
-            "other-code",
-            "{path}: {count} of its results ({first} …) are of other code than this checkout's; check out the commit "
-            "{commit}, or accept them with --other-code",
-            path=packed.path,
-            count=len(others),
-            first=others[0],
-            commit=shown(commit.get("id") if isinstance(commit, dict) else None)[1:13],
+        commit = shown(commit.get("id") if isinstance(commit, dict) else None)[1:13]
+        raise ArchiveError(
+            f"{packed.path}: {len(others)} of its results ({others[0]} …) are of other code than this checkout's; "
+            f"check out the commit {commit}, or accept them with --other-code"
         )
 
 
@@ -115,34 +95,20 @@ def _checked_provenance(packed: Packed, job: Job) -> JobProvenance:
     plan, folder = f"results/plan/{job.key}.json", f"results/{job.key}"
     theirs, ours = packed.parsed(plan) if plan in packed.digests else None, planned(job)
     if not isinstance(theirs, dict) or _canonical({key: theirs.get(key) for key in ours}) != _canonical(ours):
-        raise ResauditError(
-            "changed-plan",
-            "{path}: {name} is not the plan of this job here; {remedy}",
-            path=packed.path,
-            name=plan,
-            remedy=_same_overrides(packed),
-        )
+        raise ArchiveError(f"{packed.path}: {plan} is not the plan of this job here; {_same_overrides(packed)}")
     name = f"{folder}/provenance.json"
     if packed.jobs[job.key] == {*job.files, *RECORDS}:
         provenance = validated(JobProvenance, packed.parsed(name), f"{packed.path}: {name}")
         is_same = _canonical(packed.parsed(f"{folder}/settings.json")) == _canonical(job.identity)
         if is_same and provenance.sha256 == {file: packed.digests[f"{folder}/{file}"] for file in job.files}:
             return provenance
-    raise ResauditError(
-        "changed-job",
-        "{path}: {folder} is not of one computation; get the archive again",
-        path=packed.path,
-        folder=folder,
-    )
+    raise ArchiveError(f"{packed.path}: {folder} is not of one computation; get the archive again")
 
 
 def check_machine(job: Job, provenance: JobProvenance, where: str) -> None:
     """Check that a machine and a kernel can have made a job's result: they decide how strictly it is compared.
 
     Of a kind of job from outside the repository only bytes ever count, so nothing is asked.
-
-    Raises:
-        ResauditError: they cannot.
     """
     if job.tolerances() is None:
         return
@@ -153,15 +119,10 @@ def check_machine(job: Job, provenance: JobProvenance, where: str) -> None:
     kernels = job.kernels(device, known)
     is_kernel = any(fnmatchcase(provenance.kernel or "", name) for name in kernels or ("",))
     if not can_use_it or provenance.cpu_platform.get("device") != provenance.device or not is_kernel:
-        raise ResauditError(
-            "impossible-machine",
-            "{where} has the device {device} and the kernel {kernel}; this job can have {devices}, as its machine "
-            "class too, and {kernels}",
-            where=where,
-            device=shown(provenance.device),
-            kernel=shown(provenance.kernel),
-            devices="this device" if can_use_it else "only cpu",
-            kernels="; ".join(kernels) or "no kernel",
+        devices = "this device" if can_use_it else "only cpu"
+        raise ArchiveError(
+            f"{where} has the device {shown(provenance.device)} and the kernel {shown(provenance.kernel)}; this job "
+            f"can have {devices}, as its machine class too, and {'; '.join(kernels) or 'no kernel'}"
         )
 
 
@@ -181,13 +142,9 @@ def _check_inputs(packed: Packed, job: Job, provenances: Mapping[str, JobProvena
     wrong |= (stated.keys() - names) | (names - raw - stated.keys())
     wrong |= {name for name, digest in known.items() if stated.get(name, digest) != digest}
     if wrong:
-        raise ResauditError(
-            "changed-inputs",
-            "{path}: {job} was computed from another {name} than is known, or from an unknown "
-            "one; get the archive again",
-            path=packed.path,
-            job=job.key,
-            name=one_line(min(wrong)),
+        raise ArchiveError(
+            f"{packed.path}: {job.key} was computed from another {one_line(min(wrong))} than is known, or from an "
+            "unknown one; get the archive again"
         )
 
 

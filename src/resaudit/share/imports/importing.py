@@ -14,7 +14,7 @@ from typing import Any
 
 from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.commands import snakemake_command
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ArchiveError, MachineError, ResauditError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import check_lines
 from resaudit.base.papers import as_words, check_installed_from
@@ -57,9 +57,6 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         overrides: the same overrides.
         other_code: whether to accept results of other code.
         say: called with each line for the user.
-
-    Raises:
-        ResauditError: the archive does not fit this checkout, or ``results/`` cannot be written.
     """
     check_installed_from(config_folder().parent)
     _check_lines(archive.name, "the name of the archive")
@@ -152,13 +149,7 @@ def _move_in(
     needed = sum(packed.sizes[f"results/{key}/{name}"] for key in keys for name in packed.jobs[key])
     free = shutil.disk_usage(results).free
     if needed + DISK_LEFT > free:
-        raise ResauditError(
-            "full-disk",
-            "{folder} needs {needed} bytes and 1 GiB more, but has {free}",
-            folder=results,
-            free=free,
-            needed=needed,
-        )
+        raise MachineError(f"{results} needs {needed} bytes and 1 GiB more, but has {free}")
     staging = staging_of(results, digest)
     shutil.rmtree(staging, ignore_errors=True)
     try:
@@ -186,12 +177,7 @@ def _errors_of_writing(results: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ResauditError(
-            "unwritable-results",
-            "{folder} cannot be written ({reason})",
-            folder=results,
-            reason=error.strerror or error,
-        ) from error
+        raise MachineError(f"{results} cannot be written ({error.strerror or error})") from error
 
 
 def _stage(packed: Packed, job: Job, folder: Path, provenance: JobProvenance, digest: str) -> None:
@@ -220,15 +206,11 @@ def _check_lines(content: Any, where: str) -> None:
     try:
         check_lines(content)
     except ValueError as error:
-        raise ResauditError("invalid-text", "{where} {reason}", where=where, reason=error) from error
+        raise ArchiveError(f"{where} {error}") from error
 
 
 def differences(theirs: dict[str, Any], ours: Path) -> Iterator[str]:
-    """The verdicts and tables that differ between two audits, a line each.
-
-    Raises:
-        ResauditError: our audit is damaged.
-    """
+    """The verdicts and tables that differ between two audits, a line each."""
     try:
         check_audit(theirs)
     except ResauditError as error:

@@ -5,7 +5,6 @@ Nothing is extracted: entries are read, or copied to a path that we choose.
 
 import hashlib
 import json
-import os
 import re
 import struct
 import zipfile
@@ -19,7 +18,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ArchiveError, listed
+from resaudit.base.files import to_disk
 from resaudit.base.models import Line, Model, one_line, shown, validated
 
 METADATA = "ro-crate-metadata.json"
@@ -45,23 +45,14 @@ _ORCID = re.compile(r"https://orcid\.org/([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-
 
 @dataclass(frozen=True)
 class Packed:
-    """An archive whose files are those that its metadata lists.
+    """An archive whose files are those that its metadata lists."""
 
-    Attributes:
-        path: the archive.
-        digests: SHA-256 of every file, by name.
-        sizes: bytes of every file, by name.
-        agents: who ran each job, by ``kind/id``; None if the archive does not say.
-        jobs: names of the result files of every job, by ``kind/id``.
-        audit: its ``audit.json``.
-    """
-
-    path: Path
-    digests: dict[str, str]
-    sizes: dict[str, int]
-    agents: dict[str, str | None]
-    jobs: dict[str, set[str]]
-    audit: dict[str, Any]
+    path: Path  # the archive
+    digests: dict[str, str]  # SHA-256 of every file, by name
+    sizes: dict[str, int]  # bytes of every file, by name
+    agents: dict[str, str | None]  # who ran each job, by ``kind/id``; None if the archive does not say
+    jobs: dict[str, set[str]]  # names of the result files of every job, by ``kind/id``
+    audit: dict[str, Any]  # its ``audit.json``
     _zip: zipfile.ZipFile
 
     def parsed(self, name: str) -> Any:
@@ -81,11 +72,9 @@ class Packed:
                 digest.update(chunk)
                 file.write(chunk)
             file.flush()
-            os.fsync(file.fileno())
+            to_disk(file)
         if digest.hexdigest() != self.digests[name]:
-            raise ResauditError(
-                "changed-archive", "{path} changes while it is read; copy it and import the copy", path=self.path
-            )
+            raise ArchiveError(f"{self.path} changes while it is read; copy it and import the copy")
 
 
 class _Agent(Model):
@@ -96,20 +85,13 @@ class _Agent(Model):
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Packed]:
-    """Open an archive, after checks of its entries' names, number and sizes, and of every digest in its metadata.
-
-    Raises:
-        ResauditError: the zip is damaged or too large; an entry has no place in a run or is there twice; or the files
-            are not those of the metadata.
-    """
+    """Open an archive, after checks of its entries' names, number and sizes, and of every digest in its metadata."""
     with _errors_of(path):
         with path.open("rb") as file:
             begins = file.read(4) == b"PK\3\4"
         if begins and not zipfile.is_zipfile(path):
-            raise ResauditError(
-                "cut-archive",
-                "{path} has lost its end, as by a download or a copy that broke off; get the archive again",
-                path=path,
+            raise ArchiveError(
+                f"{path} has lost its end, as by a download or a copy that broke off; get the archive again"
             )
         archive = zipfile.ZipFile(path)
     with archive:
@@ -126,27 +108,18 @@ def refused_names(names: Sequence[str]) -> set[str]:
 def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     names = [entry.filename for entry in entries]
     if METADATA not in names and (inner := [name for name in names if name.endswith(".zip")]):
-        raise ResauditError(
-            "nested-archive",
-            "{path} is no run, but holds {inner}; unpack it, and give that",
-            path=path,
-            inner=inner[:3],
-        )
+        raise ArchiveError(f"{path} is no run, but holds {listed(inner[:3])}; unpack it, and give that")
     if again := [name for name in names if name.endswith(("/", f"/{METADATA}")) or name.startswith("__MACOSX/")]:
-        raise ResauditError(
-            "repacked-archive",
-            "{path} was unpacked and packed again ({name} is in none that resaudit crate wrote); get it as it was",
-            path=path,
-            name=shown(again[0]),
+        raise ArchiveError(
+            f"{path} was unpacked and packed again ({shown(again[0])} is in none that resaudit crate wrote); get it "
+            "as it was"
         )
     refused = refused_names(names)
     sizes = {"the number of its entries": (len(entries), MOST_ENTRIES)}
     for entry in entries:
         name = shown(entry.filename)
         if entry.filename in refused:
-            raise ResauditError(
-                "invalid-entry", "{path}: the entry {name} is not of a run, or is there twice", path=path, name=name
-            )
+            raise ArchiveError(f"{path}: the entry {name} is not of a run, or is there twice")
         largest = {".json": LARGEST_JSON, ".csv": LARGEST_TABLE}.get(
             PurePosixPath(entry.filename).suffix, LARGEST_ENTRY
         )
@@ -154,14 +127,7 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     sizes["its unpacked size in bytes"] = sum(entry.file_size for entry in entries), LARGEST_TOTAL
     for what, (size, largest) in sizes.items():
         if size > largest:
-            raise ResauditError(
-                "too-large-archive",
-                "{path}: {what} is over {largest}: {size}",
-                path=path,
-                what=what,
-                size=size,
-                largest=largest,
-            )
+            raise ArchiveError(f"{path}: {what} is over {largest}: {size}")
 
 
 def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
@@ -169,9 +135,7 @@ def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
     metadata = _parsed(archive, METADATA) if sizes.pop(METADATA, None) else None
     graph = metadata.get("@graph") if isinstance(metadata, dict) else None
     if not isinstance(graph, list) or not all(isinstance(e, dict) and isinstance(e.get("@id"), str) for e in graph):
-        raise ResauditError(
-            "invalid-metadata", "{path} has no {name} that resaudit crate writes", path=path, name=METADATA
-        )
+        raise ArchiveError(f"{path} has no {METADATA} that resaudit crate writes")
     entities = {entity["@id"]: entity for entity in graph}
     listed = {
         name: entity.get("sha256")
@@ -186,13 +150,7 @@ def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
         digests[name] = digest.hexdigest()
     changed = {name for name, digest in digests.items() if listed.get(name) != digest}
     if changed := changed | (listed.keys() - digests.keys()):
-        raise ResauditError(
-            "changed-entry",
-            "{path}: {name} is not what its {metadata} lists; get the archive again",
-            path=path,
-            name=shown(min(changed)),
-            metadata=METADATA,
-        )
+        raise ArchiveError(f"{path}: {shown(min(changed))} is not what its {METADATA} lists; get the archive again")
     jobs: dict[str, set[str]] = {}
     for match in filter(None, map(_RESULT.fullmatch, sizes)):
         jobs.setdefault(match[1], set()).add(match[2])
@@ -219,12 +177,8 @@ def _parsed(archive: zipfile.ZipFile, name: str) -> Any:
         # Python reads NaN and numbers beyond the largest, which are not JSON.
         json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise ResauditError(
-            "invalid-json",
-            "{path}: {name} is not valid JSON ({reason}); get the archive again",
-            path=archive.filename,
-            name=name,
-            reason=one_line(str(error)),
+        raise ArchiveError(
+            f"{archive.filename}: {name} is not valid JSON ({one_line(str(error))}); get the archive again"
         ) from error
     return value
 
@@ -241,9 +195,5 @@ def _errors_of(what: object) -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:
-        raise ResauditError(
-            "unreadable-archive",
-            "{what} cannot be read ({reason}); get the archive again",
-            what=what,
-            reason=one_line(str(error)) or type(error).__name__,
-        ) from error
+        reason = one_line(str(error)) or type(error).__name__
+        raise ArchiveError(f"{what} cannot be read ({reason}); get the archive again") from error

@@ -12,7 +12,7 @@ from types import FrameType
 from resaudit.audit.sampling import in_order
 from resaudit.audit.spot_check_words import reasons, statement_in_words
 from resaudit.audit.spot_checks import AGREED, COMPARED, Recomputed, SpotCheck, statements, write_statement
-from resaudit.base.errors import Interrupted, ResauditError
+from resaudit.base.errors import BusyError, Interrupted, ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import shown
 from resaudit.base.text import counted
@@ -68,9 +68,7 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, claim: str | None = 
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(NotImplementedError):
         if not hold(folder / ".lock"):
-            raise ResauditError(
-                "busy-spot-check", "another spot-check is at work in {folder}; wait for it", folder=folder
-            )
+            raise BusyError(f"another spot-check is at work in {folder}; wait for it")
     check = _begun(frame, results, seed, minutes, claim)
     say(
         f"{len(frame.jobs)} imported results under {counted(len(frame.claims), 'verdict')}: {len(frame.always)} short "
@@ -182,7 +180,8 @@ def _compared(recomputation: Recomputation, results: Path) -> tuple[Compared, bo
         here, there = read_provenance(ours), read_provenance(theirs)
         # Input digests differ where, say, whitened data had to be computed here on another CPU platform.
         same_inputs = _computed_inputs(job, here) == _computed_inputs(job, there)
-        is_same = same_inputs and here.cpu_platform == origin.cpu_platform
+        # A result of several platforms has parts that no single one can give again.
+        is_same = same_inputs and here.platforms == there.platforms == [origin.cpu_platform]
         if is_same and family(here.kernel) != family(origin.kernel):
             return Compared("not confirmed", f"computed by {here.kernel}, not by {shown(origin.kernel)}"), True
         return compare(job.files, ours, theirs, is_same, job.tolerances()), is_same

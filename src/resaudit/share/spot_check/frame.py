@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from resaudit.audit.sampling import normalized, weights
-from resaudit.base.errors import ResauditError, one_named
+from resaudit.base.errors import ConfigError, one_named
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job
 from resaudit.jobs.origin import Origin, origin_of
 from resaudit.jobs.plan_files import code_of
@@ -22,21 +22,13 @@ SECONDS_ALWAYS = 2.0
 
 @dataclass(frozen=True)
 class Imported:
-    """One imported result.
+    """One imported result."""
 
-    Attributes:
-        job: the job whose result it is.
-        origin: where it comes from.
-        execution: how to recompute it here: on a GPU if it was made on one, by the kernel that computed it.
-        cost: the cost predicted for this execution.
-        weight: its share of what all verdicts of the frame rest on.
-    """
-
-    job: Job
-    origin: Origin
-    execution: Execution
-    cost: Cost
-    weight: float
+    job: Job  # the job whose result it is
+    origin: Origin  # where it comes from
+    execution: Execution  # how to recompute it here: on a GPU if it was made on one, by the kernel that computed it
+    cost: Cost  # the cost predicted for this execution
+    weight: float  # its share of what all verdicts of the frame rest on
 
 
 @dataclass(frozen=True)
@@ -70,9 +62,6 @@ def sampling_frame(
         seconds: time for the check; None: as long as it takes.
         cores: number of cores of this machine.
         claim: the only claim to check, by its id or an unmistakable part of it; None: all.
-
-    Raises:
-        ResauditError: there is no such claim, or nothing that it rests on is imported.
     """
     names = [f"{paper}/{claim_id}" for paper in plan.config.claims for claim_id in plan.config.claims_of(paper)]
     chosen = names if claim is None else [one_named("claim", claim, names)]
@@ -87,11 +76,8 @@ def sampling_frame(
         if imported := sorted(key for key in keys if key in origins):
             claims[name] = imported
     if not claims:
-        raise ResauditError(
-            "missing-imports",
-            "no result that {user} is imported; import a run first (resaudit import RUN.zip)",
-            user=f"the figures of this plan need in {results}" if claim is None else f"{chosen[0]} rests on",
-        )
+        user = f"the figures of this plan need in {results}" if claim is None else f"{chosen[0]} rests on"
+        raise ConfigError(f"no result that {user} is imported; import a run first (resaudit import RUN.zip)")
     jobs, estimates = dict[str, Imported](), Estimates.of(plan.config, here)
     for key, weight in weights(claims).items():
         job, origin = plan.jobs[key], origins[key]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import DifferenceError, ResauditError, ResultsError
 from resaudit.base.models import one_line
 from resaudit.base.papers import as_words
 from resaudit.jobs.job import Execution, Job
@@ -25,17 +25,11 @@ from resaudit.share.spot_check.frame import Imported
 
 @dataclass(frozen=True)
 class Recomputation:
-    """A job that was recomputed.
+    """A job that was recomputed."""
 
-    Attributes:
-        one: the imported result.
-        seconds: the time that it took, with starting.
-        error: why it failed, else None.
-    """
-
-    one: Imported
-    seconds: float
-    error: str | None
+    one: Imported  # the imported result
+    seconds: float  # the time that it took, with starting
+    error: str | None  # why it failed, else None
 
 
 def recompute(
@@ -114,17 +108,13 @@ class _Processes:
                 link.symlink_to(needed.folder(source).resolve())
 
     def run(self, job: Job, threads: int) -> None:
-        """Run a prepared job to its end.
-
-        Raises:
-            ResauditError: it failed; the message has the last line of its log.
-        """
+        """Run a prepared job to its end."""
         folder = folder_of(self._results, job)
         options = ["--results", str(folder), "--threads", str(threads), "--code", code_of(job)]
         command = [sys.executable, "-m", "resaudit", *as_words(), "run", job.key, *options]
         with (folder / "log").open("wb") as log, self._starting:
             if self._is_stopped:
-                raise ResauditError("stopped-check", "the spot-check was stopped")
+                raise DifferenceError("the spot-check was stopped")
             # In a session of its own, so that Ctrl-C reaches this process first.
             process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
             self._running.add(process)
@@ -133,12 +123,8 @@ class _Processes:
             self._running.remove(process)
         if status:
             lines = (folder / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise ResauditError(
-                "failed-job",
-                "{job} failed: {reason}",
-                job=job.key,
-                reason=one_line(lines[-1] if lines else f"no log in {folder}").removeprefix("resaudit: error: "),
-            )
+            reason = one_line(lines[-1] if lines else f"no log in {folder}").removeprefix("resaudit: error: ")
+            raise ResultsError(f"{job.key} failed: {reason}")
 
     def stop(self) -> None:
         """Stop all that run, and let no other begin; a training writes its checkpoint."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError
 from resaudit.data.whitening import Whitened
 
 CANDIDATES = 20_000
@@ -41,12 +41,7 @@ def real_samples(whitened: Whitened, width: int, per_class: int, rng: np.random.
     """Whitened images of the first ``width`` classes, in their ``width`` leading components, with one-hot targets."""
     available = int(np.bincount(whitened.labels, minlength=width)[:width].min())
     if per_class > available:
-        raise ResauditError(
-            "too-few-samples",
-            "protocol.samples_per_class is {samples}; a class of the data has only {available}",
-            samples=per_class,
-            available=available,
-        )
+        raise ConfigError(f"protocol.samples_per_class is {per_class}; a class of the data has only {available}")
     chosen = [rng.choice(np.flatnonzero(whitened.labels == label), per_class, replace=False) for label in range(width)]
     return Samples(whitened.inputs[:width, np.concatenate(chosen)], one_hot(width, per_class))
 
@@ -103,11 +98,7 @@ def _spaced(
             spaced.append(candidate)
         if len(spaced) == count:
             return spaced
-    raise ResauditError(
-        "crowded-sphere",
-        "found no {points} points on the sphere in {dimensions} dimensions that are {distance} apart; choose a smaller "
-        "protocol.min_distance, fewer protocol.samples_per_class or more label_noise",
-        points=len(others) + count,
-        dimensions=len(candidate),
-        distance=min_distance,
+    raise ConfigError(
+        f"found no {len(others) + count} points on the sphere in {len(candidate)} dimensions that are {min_distance} "
+        "apart; choose a smaller protocol.min_distance, fewer protocol.samples_per_class or more label_noise"
     )

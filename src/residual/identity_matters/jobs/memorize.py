@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
-from resaudit.data.black import refuse_black
+from resaudit.base.errors import ConfigError, DataError
 from resaudit.data.fetch import Fetch
+from resaudit.data.images import refuse_black
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.identity_matters.relu.measured import IMAGES, NUMBERS, ORTHOGONAL, ROWS, SINGLE, Case, Expressed
 
@@ -67,11 +67,7 @@ class Memorize(Job):
         return Cost(seconds, MEGABYTES + BYTES_OF_POINTS * largest / 1e6, threads)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Build and run.
-
-        Raises:
-            ResauditError: raw files are missing or damaged, have too few images or pixels for a case, or a black image.
-        """
+        """Build and run."""
         from resaudit.runtime.progress import with_progress
         from residual.identity_matters.relu.memorize import LabelledImages, memorize
 
@@ -87,17 +83,11 @@ class Memorize(Job):
         name, (count, dimension) = self.data.dataset.name, pixels.shape
         wanted = max([case.samples for case in self.cases] + list(self.nested))
         if wanted > count:
-            raise ResauditError(
-                "too-few-images",
-                "theorem32 asks for {wanted} images; {dataset} has {available}",
-                wanted=wanted, dataset=name, available=count,
-            )  # fmt: skip
+            raise DataError(f"theorem32 asks for {wanted} images; {name} has {count}")
         width = max((case.width for case in self.cases if case.projection == ORTHOGONAL), default=0)
         if width > dimension:
-            raise ResauditError(
-                "too-large-width",
-                "theorem32 has width {width} with an orthogonal projection; allowed: at most {most}, the pixels of "
-                "{dataset}",
-                width=width, most=dimension, dataset=name,
-            )  # fmt: skip
+            raise ConfigError(
+                f"theorem32 has width {width} with an orthogonal projection; allowed: at most {dimension}, the pixels "
+                f"of {name}"
+            )
         refuse_black(pixels, name)

@@ -82,8 +82,7 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
 
     Where no unit of a block is active, V 0 = 0 needs no product; and until one is, labellings share their points' way.
     Points whose units cannot be active whatever the rounding is (:meth:`Propagation.undecided`) need no product by U
-    either.
-    :func:`run_plainly` computes all. Labels are int64, shape (n,).
+    either. :func:`residual.identity_matters.plain.memorize` computes all. Labels are int64, shape (n,).
     """
     n, classes = len(network.moved), len(network.surrogates)
     traces = [np.zeros((3, network.layers + 1)) for _ in labellings]
@@ -158,15 +157,6 @@ class Propagation:
         for row, distances in ((1, self.to_target[:done]), (2, self.to_start[done:])):
             if len(distances):
                 trace[row, layer] = np.fmax(trace[row, layer], float(distances.nan_to_num(inf, inf).max()))
-
-
-def run_plainly(network: Network, labels: torch.Tensor) -> torch.Tensor:
-    """The outputs, shape (n, r), by both products of every layer for all points: the reference for :func:`run`."""
-    hidden = network.moved.clone()
-    for layer in range(1, network.layers + 1):
-        units = torch.relu(hidden @ network.block(layer).T - network.threshold)
-        hidden += units @ network.outgoing(layer, labels)
-    return network.output(hidden)
 
 
 def count_parameters(n: int, inputs: int, k: int, classes: int) -> int:

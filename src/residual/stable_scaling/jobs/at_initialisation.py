@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from resaudit.data.black import refuse_black
 from resaudit.data.fetch import Fetch
+from resaudit.data.images import refuse_black
 from resaudit.jobs.job import Job, Work
 from residual.stable_scaling.network.setting import Network, Samples, layers_kept
 
@@ -64,9 +64,6 @@ class AtInitialisation(Job):
 
         Returns:
             Shape (networks, runs, count); NaN where a network has fewer values.
-
-        Raises:
-            ResauditError: raw files are missing or damaged, or an image is black and each is to have norm 1.
         """
         from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
         from resaudit.runtime.progress import with_progress

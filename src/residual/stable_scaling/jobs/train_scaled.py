@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
-from resaudit.data.black import refuse_black
+from resaudit.base.errors import DataError
 from resaudit.data.fetch import Fetch
+from resaudit.data.images import refuse_black
 from resaudit.figures.rates import rates_to_confirm
 from resaudit.jobs.fields import joined
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
@@ -92,11 +92,7 @@ class TrainScaled(Job):
         return max(1, BYTES_AT_ONCE // self._bytes_of_rate)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Train; resume from a checkpoint if there is one.
-
-        Raises:
-            ResauditError: raw files are missing or damaged, or fewer than ``samples``; or one of these images is black.
-        """
+        """Train; resume from a checkpoint if there is one."""
         from resaudit.jobs.checkpoints import delayed_signals
 
         rates, size = self.rates(work.results), self._rates_at_once
@@ -150,13 +146,7 @@ class TrainScaled(Job):
 
         images, labels = self.data.training_set()
         if len(images) < self.samples:
-            raise ResauditError(
-                "too-few-images",
-                "{dataset} has {images} training images; {samples} are asked for",
-                dataset=self.data.dataset.name,
-                images=len(images),
-                samples=self.samples,
-            )
+            raise DataError(f"{self.data.dataset.name} has {len(images)} training images; {self.samples} are asked for")
         images, labels = images[: self.samples], labels[: self.samples]
         refuse_black(images, self.data.dataset.name)
         classes, inputs = self.data.dataset.classes, int(np.prod(images.shape[1:]))

@@ -1,13 +1,5 @@
-"""The network of "Stabilize deep ResNet with a sharp scaling factor tau" (arXiv 1903.07120, section 2).
+"""Weights of the networks of section 2 of arXiv 1903.07120; :mod:`residual.stable_scaling.plain` has the networks."""
 
-With relu phi, width m, L layers and samples in columns::
-
-    h_0 = phi(A x),   h_l = phi((I + tau W_l) h_{l-1}) for l < L,   h_L = phi(W_L h_{L-1}),   output B h_L.
-
-The plain feedforward network has h_l = phi(W_l h_{l-1}) in every layer.
-"""
-
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -49,21 +41,3 @@ def draw(
         gaussian(width, width, variance=variances.last / width),
         gaussian(outputs, width, variance=variances.readout / outputs),
     )
-
-
-def hidden(weights: Weights, inputs: Tensor, tau: float | Tensor | None) -> Iterator[Tensor]:
-    """h_0, ..., h_L, each (..., m, n), of inputs (..., inputs, n); ``tau`` is None in the plain feedforward network."""
-    state = torch.relu(weights.first @ inputs)
-    yield state
-    for matrix in weights.middle.unbind(-3):
-        branch = matrix @ state
-        state = torch.relu(branch if tau is None else state + tau * branch)
-        yield state
-    yield torch.relu(weights.last @ state)
-
-
-def output(weights: Weights, inputs: Tensor, tau: float | Tensor | None) -> Tensor:
-    """B h_L, (..., outputs, n)."""
-    for state in hidden(weights, inputs, tau):  # noqa: B007  (the last one is h_L)
-        pass
-    return weights.readout @ state

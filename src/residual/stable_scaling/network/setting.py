@@ -32,7 +32,7 @@ PLAIN = Variances(middle=2.0)
 
 @dataclass(frozen=True)
 class Network:
-    """A network at initialisation, as :mod:`residual.stable_scaling.network.model` defines it."""
+    """A network at initialisation, as :mod:`residual.stable_scaling.plain` defines it."""
 
     width: int  # m
     depth: int  # L, layers h_1 ... h_L

@@ -64,23 +64,14 @@ def train(
 
 @dataclass
 class _BatchStep:
-    """Record the loss of a batch and take a step.
+    """Record the loss of a batch and take a step."""
 
-    Attributes:
-        weights: A and B of every draw.
-        tau: factor of the branches.
-        rates: each run's, shape (r,).
-        draws: number of each run's random draws, shape (r,).
-        batches: of every draw.
-        states: h_0 ... h_L of the step before, to be written over.
-    """
-
-    weights: Weights
-    tau: float | None
-    rates: Tensor
-    draws: Tensor
-    batches: Batches
-    states: Tensor | None = None
+    weights: Weights  # A and B of every draw
+    tau: float | None  # factor of the branches
+    rates: Tensor  # each run's, shape (r,)
+    draws: Tensor  # number of each run's random draws, shape (r,)
+    batches: Batches  # of every draw
+    states: Tensor | None = None  # h_0 ... h_L of the step before, to be written over.
 
     def __call__(self, descent: Descent[Tensor], step: int) -> None:
         inputs, targets = self.batches(step)

@@ -107,7 +107,7 @@ static Space divided(double *memory, int capacity) {
     return space;
 }
 
-/* Of which source this was compiled; see resaudit/extensions.py. */
+/* Of which source this was compiled; see resaudit/runtime/extensions.py. */
 const char *resaudit_source(void) { return RESAUDIT_SOURCE; }
 
 /* Counts at every shift. */

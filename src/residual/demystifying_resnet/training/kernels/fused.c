@@ -72,10 +72,9 @@ EXPORTED int resaudit_lanes(void)
     return 4;
 }
 
-/* Of which source this was compiled; see resaudit/extensions.py. */
+/* Of which source this was compiled; see resaudit/runtime/extensions.py. */
 EXPORTED const char *resaudit_source(void) { return RESAUDIT_SOURCE; }
 
-EXPORTED int resaudit_width(void) { return WIDTH; }
 EXPORTED int resaudit_block(void) { return BLOCK; }
 
 /* Items first, first + 1, ... last - 1 of runs x parts. Returns 0, or -1 where memory or that width of vectors is not

@@ -15,7 +15,6 @@
 #define residual NAMED(residual_, LANES)
 #define backward NAMED(backward_, LANES)
 #define sum_up NAMED(sum_up_, LANES)
-#define memory NAMED(memory_, LANES)
 #define Memory NAMED(Memory_, LANES)
 #define item NAMED(item_, LANES)
 
@@ -251,7 +250,6 @@ static double NAMED(peak_, LANES)(int64_t rounds)
 #undef residual
 #undef backward
 #undef sum_up
-#undef memory
 #undef Memory
 #undef item
 #undef RELU

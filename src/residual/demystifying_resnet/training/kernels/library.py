@@ -4,7 +4,7 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ConfigError
 from resaudit.runtime.extensions import NOT_BUILT, extension, lanes_allowed, register_lanes
 from residual.demystifying_resnet.networks.network import Network
 
@@ -68,18 +68,13 @@ def kernel_of(network: Network, kernel: str, device: str = "cpu") -> tuple[str, 
         network: shape and activations.
         kernel: ``fused``, ``torch``, or ``auto``, which is fused if available.
         device: ``cpu`` or ``cuda``.
-
-    Raises:
-        ResauditError: ``fused`` is asked for and not available.
     """
     if device != "cpu":
         reason: str | None = "the fused kernel computes on a CPU alone"
     else:
         reason = unfit(network) if library() else NOT_BUILT
     if kernel == "fused" and reason:
-        raise ResauditError(
-            "unavailable-kernel", "kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch", reason=reason
-        )
+        raise ConfigError(f"kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch")
     if kernel == "torch":
         return "torch", "torch, as configured"
     return ("torch", f"torch, since {reason}") if reason else ("fused", f"fused kernel, vectors of {lanes()} floats")
