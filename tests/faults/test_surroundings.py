@@ -60,7 +60,10 @@ def fetching(mnist_config: Config) -> list[str]:
     return snakemake_command("fetch_mnist", "--config", "scale=smoke", "figures=[theorem2]", given)
 
 
-@pytest.mark.parametrize("what", CLOSED)
+# One by one what they are together: with -m slow; a job has each above.
+@pytest.mark.parametrize(
+    "what", [what if "streams" in what else pytest.param(what, marks=pytest.mark.slow) for what in CLOSED]
+)
 def test_a_run_is_done_whatever_is_closed(what: str, fetching: list[str], tmp_path: Path) -> None:
     run = run_command("bash", "-c", f'"$@" {CLOSED[what]}', "run", *fetching, cwd=tmp_path)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -3,7 +3,6 @@
 Sees work that is lost, and a checkpoint of another job, of other settings or of other code that is resumed.
 """
 
-import random
 import re
 import shutil
 import signal
@@ -104,14 +103,6 @@ def test_told_to_stop_it_keeps_what_was_done(
     assert re.search(rf"^resaudit: interrupted: .*{job.key}/checkpoint", said, re.MULTILINE), said
     assert "Traceback" not in said
     assert not result_of(folder, job).exists()
-    ends_the_same(folder, job, undisturbed)
-
-
-def test_killed_again_and_again_it_ends_with_the_same_bytes(folder: Path, job: Job, undisturbed: bytes) -> None:
-    chance = random.Random(1)
-    for _ in range(3):
-        code, _ = stopped_after(folder, job, signal.SIGKILL, chance.randint(1, 3))
-        assert code == -signal.SIGKILL
     ends_the_same(folder, job, undisturbed)
 
 
