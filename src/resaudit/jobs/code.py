@@ -58,8 +58,7 @@ def check_imports() -> None:
         except FileNotFoundError as error:
             raise PaperError(f"{file} is missing; write it (it may be empty)") from error
         except ValueError as error:
-            reason = f"{file} is not UTF-8"
-            raise PaperError(f"{reason}; correct it") from error
+            raise PaperError(f"{file} is not UTF-8; correct it") from error
     roots = {place.root for place in papers().values()}
     loaded = {name for name, module in sys.modules.items() if getattr(module, "__spec__", None)}
     others = {name for name in _graph().modules | loaded if "." not in name}.difference(packages())
