@@ -131,24 +131,22 @@ def training(smoked: Path) -> tuple[Job, dict[str, np.ndarray]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "forged", "kind"),
+    ("name", "forged", "fact"),
     [
-        ("excess_loss", np.ones((1, 1), "f4"), ArchiveError),
-        ("excess_loss", np.ones(3), ArchiveError),
-        ("excess_loss", np.ones((10**6, 3)), ArchiveError),
-        ("learning_rate", np.ones(1), ArchiveError),
-        ("baseline_loss", np.array(1), ArchiveError),
-        ("snapshots", None, ArchiveError),
-        ("more", np.array(1.0), ArchiveError),
+        ("excess_loss", np.ones((1, 1), "f4"), ": excess_loss is "),
+        ("excess_loss", np.ones(3), ": excess_loss is "),
+        ("excess_loss", np.ones((10**6, 3)), ": excess_loss is "),
+        ("learning_rate", np.ones(1), ": learning_rate is "),
+        ("baseline_loss", np.array(1), ": baseline_loss is "),
+        ("snapshots", None, "has the arrays"),
+        ("more", np.array(1.0), "has the arrays"),
     ],
 )
 def test_arrays_that_a_training_cannot_give_are_refused(
-    name: str, forged: np.ndarray | None, kind: type[ResauditError], training: tuple[Job, dict[str, np.ndarray]]
+    name: str, forged: np.ndarray | None, fact: str, training: tuple[Job, dict[str, np.ndarray]]
 ) -> None:
     job, arrays = training
     others = {key: array for key, array in arrays.items() if key != name}
     changed = others if forged is None else others | {name: forged}
-    with refused(kind, Path("trajectory.npz")) as error:
+    with refused(ArchiveError, Path("trajectory.npz"), fact):
         check_shapes(job, Path("trajectory.npz"), changed)
-    if kind == ArchiveError:
-        assert name in str(error.value)
