@@ -21,18 +21,18 @@ def test_parsing_undoes_writing(array: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "kind"),
+    ("content", "fact"),
     [
-        (b"", DataError),
-        (b"\0\0\x0d\x01\0\0\0\x01" + b"\0" * 4, DataError),
-        (b"\0\0\x08\x03\0\0", DataError),
-        (b"\0\0\x08\x01\0\0\0\x05abc", DataError),
-        (b"\0\0\x08\x01\0\0\0\x02abc", DataError),
-        (b"\0\0\x08\x03" + b"\xff" * 12, DataError),
+        (b"", "is not an IDX file"),
+        (b"\0\0\x0d\x01\0\0\0\x01" + b"\0" * 4, "is not an IDX file"),
+        (b"\0\0\x08\x03\0\0", "is not an IDX file"),
+        (b"\0\0\x08\x01\0\0\0\x05abc", "but its IDX header"),
+        (b"\0\0\x08\x01\0\0\0\x02abc", "but its IDX header"),
+        (b"\0\0\x08\x03" + b"\xff" * 12, "but its IDX header"),
     ],
 )
-def test_malformed_files_are_refused(content: bytes, kind: type[ResauditError]) -> None:
-    with refused(kind, "it"):
+def test_malformed_files_are_refused(content: bytes, fact: str) -> None:
+    with refused(DataError, fact, "it"):
         parse_idx(content, "it")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from resaudit.base.errors import ConfigError, ResauditError, ResultsError
+from resaudit.base.errors import ResauditError, ResultsError
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, plan_file, read_job, write_job
@@ -92,24 +92,24 @@ def edited(**changes: Any) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize(
-    ("edit", "kind", "mentioned"),
+    ("edit", "fact", "mentioned"),
     [
-        (lambda text: text[:-20], ResultsError, ""),
-        (lambda _: "[]", ResultsError, ""),
-        (edited(settings={}), ResultsError, "(2 "),
-        (edited(settings=3), ResultsError, ""),
-        (edited(inputs=[]), ResultsError, ""),
-        (edited(execution={"device": []}), ResultsError, ""),
-        (edited(kind="nothing"), ConfigError, "'nothing'"),
-        (edited(settings={"components": 9, "centered": True}), ResultsError, "whiten/mnist-pca9-centered-"),
+        (lambda text: text[:-20], "cannot be read", ""),
+        (lambda _: "[]", "cannot be read", ""),
+        (edited(settings={}), "cannot be read", "(2 "),
+        (edited(settings=3), "cannot be read", ""),
+        (edited(inputs=[]), "cannot be read", ""),
+        (edited(execution={"device": []}), "cannot be read", ""),
+        (edited(kind="nothing"), "unknown kind of job", "'nothing'"),
+        (edited(settings={"components": 9, "centered": True}), "describes the job", "whiten/mnist-pca9-centered-"),
     ],
 )
 def test_a_damaged_file_is_refused_in_one_line(
-    edit: Callable[[str], str], kind: type[ResauditError], mentioned: str, whiten: Whiten, tmp_path: Path
+    edit: Callable[[str], str], fact: str, mentioned: str, whiten: Whiten, tmp_path: Path
 ) -> None:
     file = write_job(whiten, EXECUTION, tmp_path)
     file.write_text(edit(file.read_text()))
-    with refused(kind) as caught:
+    with refused(ResauditError, fact) as caught:
         read_job(tmp_path, whiten.key)
     assert mentioned in str(caught.value)
 
