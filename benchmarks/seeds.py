@@ -6,11 +6,12 @@ Those of most figures are reduced as variants are, so that ten seeds take six co
 doubt read is not reduced:
 
 for N in $(seq 2 11); do
-  run() { snakemake --cores all --config seed=$N paths.figures=FOLDER/$N "$@"; }
-  run variant=control
-  run "figures=[shortcut_depths,theorem22]"
-  run "figures=[stable_scaling/training]" "overrides=[training.protocol.networks=[resnet-0.5]]"
-  run "figures=[fig07]" "overrides=[fig07.protocol.depths=[4,96]]"
+  run() { snakemake --cores all --config seed=$N "figures=[$1]" "overrides=[paths.figures=FOLDER/$N${2:+,$2}]"; }
+  snakemake --cores all --config seed=$N variant=control "overrides=[paths.figures=FOLDER/$N]"
+  run shortcut_depths,theorem22
+  run stable_scaling/training "training.protocol.networks=[resnet-0.5]"
+  run fig07 "fig07.protocol.depths=[4,96]"
+  run demystifying_resnet/fig03,fig08
 done
 
 Rows are claims of which some seed gives another verdict; the others are counted. A dash: the table is not there or

@@ -25,7 +25,8 @@ class CommonRate(Check, name="common_rate"):
     """Ratio of a network's mean final loss at one learning rate for all depths to that at the best other rate.
 
     At most 1 + x times the loss at every other rate is at most 1 + x times the best. To itself a rate has the ratio 1
-    whatever the runs, which would hide that another may be the best.
+    whatever the runs, which would hide that another may be the best. A rate at which any run diverges, fresh or not,
+    serves not all depths: the screening chooses among the others.
 
     Attributes:
         network: the network to measure.
@@ -42,7 +43,8 @@ class CommonRate(Check, name="common_rate"):
             arithmetic=True,
         )
         rows = of_network(not_negative(take(table, *COLUMNS), "loss"), self.network)
-        common = common_rates(rows) if len(rows) else ()
+        diverged = rows.loc[np.isinf(rows["loss"]), "learning_rate"]
+        common = common_rates(rows[~rows["learning_rate"].isin(diverged)]) if len(rows) else ()
         if not common:
             measured.missing.append(f"{self.network}: no learning rate at which every run stays finite at every depth")
         depths = dict(by_depth(at_the_end(rows), "all")) if common else {}

@@ -77,12 +77,25 @@ def test_a_diverged_fresh_run_at_the_common_rate_is_not_overlooked() -> None:
     table = confirmed(steady(NETWORK), steady(NETWORK))
     at = (table["stage"] == CONFIRMATION) & (table["depth"] == 100) & (table["learning_rate"] == 3)
     diverged = table.assign(loss=table["loss"].mask(at & (table["run"] == SCREENED), np.inf))
-    assert verdict(COMMON, diverged) != "supported"
+    assert verdict(CommonRate(network=NETWORK, at_most=1.1), diverged) != "supported"
     assert verdict(StepsToLoss(network=NETWORK, at_most=1.25), diverged) != "supported"
     # One of the screening's runs takes a rate from those that serve all depths, but no fresh loss from the measurement.
     at = (table["stage"] == SCREENING) & (table["depth"] == 100) & (table["learning_rate"] == 3) & (table["run"] == 0)
     in_screening = table.assign(loss=table["loss"].mask(at, np.inf))
     assert {point.shown.choice for point in result(COMMON, in_screening).measured.points} == {"rates 1 and 3"}
+
+
+def test_a_rate_at_which_a_fresh_run_alone_diverges_does_not_hide_one_that_serves() -> None:
+    # Rate 3 ends a fifth above the best rate, 10, whose divergence three screened runs are too few to see.
+    best_at_ten = made(NETWORK, lambda _: 10.0)
+    at_ten = best_at_ten[best_at_ten["learning_rate"] == 10].assign(learning_rate=3.0)
+    close = at_ten.assign(loss=at_ten["loss"] * 1.2)
+    table = confirmed(*[pd.concat([best_at_ten[best_at_ten["learning_rate"] != 3], close], ignore_index=True)] * 2)
+    assert {point.shown.choice.split()[1] for point in result(COMMON, table).measured.points} == {"10"}
+    at = (table["learning_rate"] == 10) & (table["depth"] == 100) & (table["run"] == SCREENED)
+    diverged = table.assign(loss=table["loss"].mask(at, np.inf))
+    assert {point.shown.choice.split()[1] for point in result(COMMON, diverged).measured.points} == {"3"}
+    assert verdict(COMMON, diverged) == "supported"
 
 
 def test_the_common_rate_is_confirmed_at_every_depth() -> None:
