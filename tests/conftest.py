@@ -172,6 +172,7 @@ def no_paper_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A process in the checkout to which a test may add papers outside."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(code, "_graph", cache(code._graph.__wrapped__))
+    monkeypatch.setattr(code, "_files", cache(code._files.__wrapped__))
     monkeypatch.chdir(CHECKOUT)
     yield
     forget_papers()

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from adam.jobs import Descend
-from resaudit.plan.experiment import Experiment, at
+from resaudit.paper import Experiment, at
 
 
 class Streams(Experiment, name="streams"):

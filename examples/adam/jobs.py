@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resaudit.jobs.simulation import Simulation
+from resaudit.paper import Simulation
 
 
 @dataclass(frozen=True)

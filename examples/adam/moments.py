@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from resaudit.figures.style import panels
+from resaudit.paper import panels
 
 
 def table(results):

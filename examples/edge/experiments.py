@@ -3,7 +3,7 @@
 from itertools import product
 
 from edge.jobs import Descend
-from resaudit.plan.experiment import Experiment, at, needed_images
+from resaudit.paper import Experiment, at, needed_images
 
 
 class FullBatch(Experiment, name="full_batch"):

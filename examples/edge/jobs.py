@@ -4,10 +4,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from resaudit.data.fetch import Fetch
-from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Job
-from resaudit.runtime.progress import with_progress
+from resaudit.paper import (
+    MEGABYTES_TO_START,
+    SECONDS_TO_START,
+    Checkpoint,
+    Cost,
+    Fetch,
+    Job,
+    delayed_signals,
+    made_by,
+    with_progress,
+)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from resaudit.figures.style import BLUE, RED, mark, panels, plot_mean
+from resaudit.paper import BLUE, RED, mark, panels, plot_mean
 
 
 def table(results):

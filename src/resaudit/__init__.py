@@ -3,18 +3,15 @@
 Whatever is given a setting, a file or a table raises a :class:`~resaudit.base.errors.ResauditError` if that is bad, in
 one line; docstrings name other exceptions only.
 
-For notebooks, ``resaudit.load`` is :func:`resaudit.figures.tables.load`, and ``resaudit.training_set`` is
-:func:`resaudit.plan.samples.training_set`.
+Papers import :mod:`resaudit.paper`. What is here is for notebooks.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-_HOMES = {"load": "resaudit.figures.tables", "training_set": "resaudit.plan.samples"}
+from resaudit.base.door import door
 
+if TYPE_CHECKING:
+    from resaudit.figures.tables import load as load
+    from resaudit.plan.samples import training_set as training_set
 
-def __getattr__(name: str) -> Any:
-    """A function for notebooks, which takes its libraries with it, once it is asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = door(__name__, __file__)

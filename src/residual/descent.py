@@ -10,8 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
-from resaudit.jobs.checkpoints import Checkpoint, made_by
-from resaudit.jobs.job import Job, Work
+from resaudit.paper import Checkpoint, Job, Work, made_by
 
 Array = TypeVar("Array", np.ndarray, torch.Tensor)
 

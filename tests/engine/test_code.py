@@ -37,6 +37,10 @@ FILES = {
     "page/templates/page.css": "body {}",
     "checks/__init__.py": "",
     "checks/depth.py": "LEAST = 3\n",
+    "offer.py": "if TYPE_CHECKING:\n    from made_up.other import VALUE as VALUE\n"
+    "    from made_up.checks.depth import LEAST as LEAST\n\n__getattr__ = door(__name__, __file__)\n",
+    "jobs/by_door.py": "def run():\n    from made_up.offer import (\n        VALUE,\n    )\n\n    return VALUE\n",
+    "jobs/whole_door.py": "from made_up import offer\n",
 }
 
 
@@ -44,6 +48,7 @@ def forget() -> None:
     """Read the package anew: a process sees each module once."""
     code._graph.cache_clear()
     code._module_sha256.cache_clear()
+    code._files.cache_clear()
     for name in [name for name in sys.modules if name.partition(".")[0] == "made_up"]:
         del sys.modules[name]
     importlib.invalidate_caches()
@@ -124,6 +129,30 @@ def test_a_pages_schema_and_templates_are_its_code(file: str, package: Path) -> 
 
 def test_modules_that_are_imported_by_name_can_be_asked_for(package: Path) -> None:
     assert changes(package, "checks/depth.py", replaced("3", "4"), "jobs.one", "checks.*")
+
+
+@pytest.mark.parametrize(
+    ("job", "file", "seen"),
+    [
+        ("jobs.by_door", "other.py", True),
+        ("jobs.by_door", "checks/depth.py", False),
+        ("jobs.by_door", "offer.py", False),
+        ("jobs.whole_door", "other.py", True),
+        ("jobs.whole_door", "checks/depth.py", True),
+    ],
+)
+def test_a_job_depends_on_what_it_takes_by_a_door_and_not_on_all_that_the_door_offers(
+    job: str, file: str, seen: bool, package: Path
+) -> None:
+    assert changes(package, file, lambda text: text + "\nMORE = 1\n", job) == seen
+
+
+def test_no_check_is_code_of_a_job_that_trains() -> None:
+    """Papers take checks and base classes of jobs by the same door."""
+    training = code.closure("residual.demystifying_resnet.jobs.train", "residual.images.jobs")
+    assert "resaudit.jobs.job" in training
+    assert not {name for name in training if name.startswith(("resaudit.claims", "resaudit.figures.style"))}
+    assert "resaudit.paper" not in training
 
 
 def test_a_file_more_is_other_code(package: Path) -> None:

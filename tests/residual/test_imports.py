@@ -5,6 +5,10 @@ Import-linter sees the rest (pyproject.toml).
 
 import subprocess
 import sys
+import tomllib
+
+from resaudit.jobs import code
+from tests.conftest import CHECKOUT
 
 NUMPY_ONLY = (
     "resaudit.jobs.runner",
@@ -47,3 +51,14 @@ def test_planning_every_figure_loads_no_heavy_library_and_reads_each_file_once()
 
 def test_jobs_that_compute_with_numpy_load_no_torch() -> None:
     run_code(f"import sys, {', '.join(NUMPY_ONLY)}; assert 'torch' not in sys.modules")
+
+
+def test_numerics_take_no_configuration_by_the_door() -> None:
+    """Import-linter sees that they import the door, not what."""
+    contracts = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (sources,) = [each["source_modules"] for each in contracts if each["name"].startswith("Numerics")]
+    graph = code._graph()
+    modules = {module for source in sources for module in {source, *graph.find_descendants(source)}}
+    taken = {name for module in modules for name in graph.find_modules_directly_imported_by(module)}
+    assert "resaudit.jobs.fields" in taken
+    assert not {name for name in taken if name.startswith(("resaudit.plan", "resaudit.paper"))}

@@ -19,7 +19,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-import resaudit
 from resaudit.base.errors import ConfigError, MachineError, PaperError, ResauditError
 
 KEY = "papers_path"
@@ -267,6 +266,6 @@ def as_words() -> list[str]:
 
 def check_installed_from(checkout: Path) -> None:
     """Check that the imported package is the one beside the Snakefile, whose files the rules watch."""
-    package = Path(resaudit.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     if package != (checkout / "src" / "resaudit").resolve():
         raise MachineError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from resaudit.base.door import offered
 from resaudit.base.errors import PaperError, listed
 from resaudit.base.papers import packages, papers
 
@@ -52,7 +53,7 @@ def closure(*modules: str) -> set[str]:
 
 def check_imports() -> None:
     """Check that :func:`closure` sees all that papers import from their folders."""
-    for file in sorted(file for package in packages() for file in _modules(package)):
+    for file in sorted(file for package in packages() for file in _modules(package).values()):
         try:
             file.read_text(encoding="utf-8")
         except FileNotFoundError as error:
@@ -71,15 +72,18 @@ def check_imports() -> None:
                 )
 
 
-def _modules(package: str) -> set[Path]:
-    """The modules of a package that can be imported, and the ``__init__.py`` of each of their folders."""
+def _modules(package: str) -> dict[str, Path]:
+    """The modules of a package that can be imported, and the ``__init__.py`` of each of their folders, by name."""
     spec = importlib.util.find_spec(package)
-    files = set[Path]()
+    files: dict[str, Path] = {}
     for top in (spec and spec.submodule_search_locations) or ():
         for file in Path(top).rglob("*.py"):
             *folders, name = file.relative_to(top).with_suffix("").parts
             if all(map(str.isidentifier, (*folders, name))):
-                files |= {file, *(Path(top, *folders[:count], "__init__.py") for count in range(len(folders) + 1))}
+                for count in range(len(folders) + 1):
+                    files[".".join((package, *folders[:count]))] = Path(top, *folders[:count], "__init__.py")
+                if name != "__init__":
+                    files[".".join((package, *folders, name))] = file
     return files
 
 
@@ -89,21 +93,42 @@ def _graph() -> "ImportGraph":
     from grimp.exceptions import SourceSyntaxError
 
     try:
-        return grimp.build_graph(*packages(), include_external_packages=True, cache_dir=None)
+        graph = grimp.build_graph(*packages(), include_external_packages=True, cache_dir=None)
     except SourceSyntaxError as error:
         raise PaperError(f"{error}; correct it") from error
+    for door, homes in ((name, offered(_source(file))) for name, file in _files().items() if file.is_file()):
+        for module in graph.find_modules_that_directly_import(door) if homes else ():
+            _pass_through(graph, module, door, homes)
+    return graph
+
+
+def _pass_through(graph: "ImportGraph", module: str, door: str, homes: dict[str, str]) -> None:
+    """Let a module import what it takes by a :mod:`door <resaudit.base.door>`, and not all that the door offers."""
+    lines = {details["line_number"] for details in graph.get_import_details(importer=module, imported=door)}
+    found = [node for node in _blocks(ast.parse(_source(_files()[module]))) if getattr(node, "lineno", None) in lines]
+    taken = {each.name for node in found if isinstance(node, ast.Import | ast.ImportFrom) for each in node.names}
+    if taken <= set(homes):  # otherwise it takes the door itself, or all of it
+        graph.remove_import(importer=module, imported=door)
+        for name in taken:
+            graph.add_import(importer=module, imported=homes[name])
+
+
+@cache
+def _files() -> dict[str, Path]:
+    """The files of all modules of these packages, by name."""
+    return {name: file for package in packages() for name, file in _modules(package).items()}
+
+
+def _source(file: Path) -> str:
+    return file.read_text(encoding="utf-8-sig", errors="ignore")
 
 
 @cache
 def _module_sha256(module: str) -> str:
-    spec = importlib.util.find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    source = Path(spec.origin)
-    # The engine's own package encloses every module; what it holds is for notebooks, and no job takes it.
-    meant = "" if module == "resaudit" else source.read_text(encoding="utf-8-sig")
-    digest = hashlib.sha256(_meaning(meant).encode())
-    if spec.submodule_search_locations:
+    source = _files()[module]
+    text = source.read_text(encoding="utf-8-sig")
+    digest = hashlib.sha256(_meaning("" if offered(text) else text).encode())  # a door has no meaning of its own
+    if source.name == "__init__.py":
         for file in sorted(file for pattern in BESIDE for file in source.parent.glob(pattern)):
             # Archives of a checkout for Windows have CRLF.
             content = file.read_bytes().replace(b"\r\n", b"\n")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 Share = Annotated[float, Field(ge=0, le=1)]
 """Share of a training's epochs."""
-Depth = Annotated[int, Field(ge=1)]
-"""Number of weight matrices."""
 Names = Annotated[list[str], Field(min_length=1)]
 """Names of networks or properties; each must be measured."""
 Columns = Annotated[list[str], Field(min_length=1)]

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from resaudit.figures.style import colours_of, label_ends, panels, plot_mean
+from resaudit.paper import colours_of, label_ends, panels, plot_mean
 from residual.demystifying_resnet.looks import mark_judged
 from residual.images.curves import error_axis
 

@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import colours_of, label_ends, panels, plot_mean
-from resaudit.figures.sweeps import STAGE
-from resaudit.plan.fields import Key
+from resaudit.paper import STAGE, Key, colours_of, label_ends, panels, plot_mean
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.experiments.sweep_rows import JUDGED, judged_epochs
 from residual.demystifying_resnet.looks import label, mark_judged

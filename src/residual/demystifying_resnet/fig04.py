@@ -8,8 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import annotate, depth_axis, panels
-from resaudit.plan.fields import Key
+from resaudit.paper import Key, annotate, depth_axis, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import look, network_legend
 from residual.demystifying_resnet.tables import SPECTRAL, long_table

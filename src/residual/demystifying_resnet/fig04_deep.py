@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.data.moments import Moments
-from resaudit.figures.style import annotate
+from resaudit.paper import Moments, annotate
 from residual.demystifying_resnet import fig04
 from residual.demystifying_resnet.experiments.results import TrainingResults
 

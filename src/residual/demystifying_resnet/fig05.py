@@ -6,8 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.figures.by_loss import above_optimum, interpolate, loss_axis, plot_against_loss, whole_runs
-from resaudit.figures.style import annotate, panels
+from resaudit.paper import above_optimum, annotate, interpolate, loss_axis, panels, plot_against_loss, whole_runs
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import line_look, network_legend
 from residual.demystifying_resnet.tables import ALONG_TRAINING, spectra_along_training

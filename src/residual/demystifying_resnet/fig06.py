@@ -3,8 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.by_loss import loss_axis, plot_against_loss, whole_runs
-from resaudit.figures.style import mark, panels
+from resaudit.paper import loss_axis, mark, panels, plot_against_loss, whole_runs
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import label, line_look, look, network_legend
 from residual.demystifying_resnet.tables import ALONG_TRAINING, spectra_along_training

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import annotate, mark, plain_ticks
+from resaudit.paper import annotate, mark, plain_ticks
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.final_losses import final_losses, plot_by_depth
 

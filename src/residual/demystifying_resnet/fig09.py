@@ -3,8 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import depth_axis, panels, plot_runs
-from resaudit.figures.sweeps import at_the_end
+from resaudit.paper import at_the_end, depth_axis, panels, plot_runs
 from residual.demystifying_resnet.looks import look
 from residual.images.curves import error_axis
 

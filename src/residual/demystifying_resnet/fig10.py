@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLUE, RED, annotate, panels
+from resaudit.paper import BLUE, RED, annotate, panels
 from residual.demystifying_resnet.theory.records import SpherePath
 
 COLOURS = {"path": BLUE, "direct": RED, "obstacle": "0.35"}

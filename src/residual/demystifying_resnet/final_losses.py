@@ -8,10 +8,22 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.rates import BestRate
-from resaudit.figures.style import annotate, depth_axis, panels, plot_runs, plot_screened
-from resaudit.figures.sweeps import STAGE, at_shown_rate, best_rates, bounding_rates, fresh, is_confirmed, screened
-from resaudit.plan.fields import Key
+from resaudit.paper import (
+    STAGE,
+    BestRate,
+    Key,
+    annotate,
+    at_shown_rate,
+    best_rates,
+    bounding_rates,
+    depth_axis,
+    fresh,
+    is_confirmed,
+    panels,
+    plot_runs,
+    plot_screened,
+    screened,
+)
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import look, network_legend
 from residual.demystifying_resnet.networks.network import base_name

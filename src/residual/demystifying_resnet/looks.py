@@ -6,17 +6,31 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures import style
+from resaudit.paper import (
+    BLACK,
+    BLUE,
+    DASH_DOTTED,
+    DASHED,
+    DOTTED,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    legend_above,
+    mark,
+)
 from residual.demystifying_resnet.networks.network import base_name
 
 _LOOKS: dict[str, tuple[str, str, Any]] = {
-    "2-shortcut": (style.BLUE, "o", "-"),
-    "orthogonal": (style.GREEN, "s", style.DASHED),
-    "xavier": (style.RED, "^", style.DASH_DOTTED),
-    "1-shortcut": (style.PINK, "D", style.DOTTED),
-    "3-shortcut": (style.ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
+    "2-shortcut": (BLUE, "o", "-"),
+    "orthogonal": (GREEN, "s", DASHED),
+    "xavier": (RED, "^", DASH_DOTTED),
+    "1-shortcut": (PINK, "D", DOTTED),
+    "3-shortcut": (ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
 }
-_SPARE = [(style.SKY, "P", (0, (2, 1))), (style.BLACK, "X", (0, (8, 2))), (style.GREY, "*", (0, (1, 2)))]
+_SPARE = [(SKY, "P", (0, (2, 1))), (BLACK, "X", (0, (8, 2))), (GREY, "*", (0, (1, 2)))]
 _LABELS = {"orthogonal": "Orthogonal", "xavier": "Xavier"}
 
 
@@ -41,10 +55,10 @@ def label(network: str) -> str:
 
 def network_legend(figure: Figure, networks: Iterable[str], markers: bool = True) -> None:
     """One legend of all panels, above them."""
-    style.legend_above(figure, [(look if markers else line_look)(network) for network in networks], columnspacing=1.4)
+    legend_above(figure, [(look if markers else line_look)(network) for network in networks], columnspacing=1.4)
 
 
 def mark_judged(axes: Axes, shares: Iterable[float], last: int) -> None:
     """Dotted lines at the epochs after which claims compare, given as shares of the last one."""
     for share in shares:
-        style.mark(axes, x=max(1, round(share * last)), zorder=0)
+        mark(axes, x=max(1, round(share * last)), zorder=0)

@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import colours_of, depth_axis, panels
-from resaudit.figures.sweeps import STAGE, at_shown_rate, best_rates, fresh
-from resaudit.plan.fields import Key
+from resaudit.paper import STAGE, Key, at_shown_rate, best_rates, colours_of, depth_axis, fresh, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.experiments.sweep_rows import JUDGED, curve_epochs, judged_epochs
 from residual.demystifying_resnet.looks import label, look, mark_judged, network_legend

@@ -6,8 +6,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from resaudit.figures.sweeps import CONFIRMATION, STAGE
-from resaudit.plan.fields import Key
+from resaudit.paper import CONFIRMATION, STAGE, Key
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.training.trajectory import Trajectory

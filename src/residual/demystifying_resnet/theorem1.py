@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLUE, RED, annotate, panels, plot_band
+from resaudit.paper import BLUE, RED, annotate, panels, plot_band
 from residual.demystifying_resnet.theorems import by_property, measurements_table, of_case, statements_panel
 from residual.demystifying_resnet.theory.construction import (
     AT_MOST_TOLERANCE,

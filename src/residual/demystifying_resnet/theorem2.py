@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.figures.style import annotate, depth_axis, label_ends, panels
+from resaudit.paper import annotate, depth_axis, label_ends, panels
 from residual.demystifying_resnet.looks import look
 from residual.demystifying_resnet.theorems import CASE, by_property, measurements_table, of_case, statements_panel
 from residual.demystifying_resnet.theory.records import Measurements

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from resaudit.figures.style import print_errors
+from resaudit.paper import print_errors
 from residual.demystifying_resnet.theory.records import Measurements
 
 

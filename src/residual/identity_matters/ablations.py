@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLUE, DASH_DOTTED, DASHED, GREEN, RED, legend_above, panels, plot_mean
+from resaudit.paper import BLUE, DASH_DOTTED, DASHED, GREEN, RED, legend_above, panels, plot_mean
 from residual.images.curves import error_axis, loss_axis
 
 LOOKS: dict[str, dict[str, Any]] = {

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLUE, DASHED, RED, annotate, legend_above, panels, plot_mean
+from resaudit.paper import BLUE, DASHED, RED, annotate, legend_above, panels, plot_mean
 from residual.identity_matters.table2 import OURS, Published
 from residual.images.curves import error_axis, loss_axis
 

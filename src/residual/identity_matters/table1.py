@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.possible import as_exact, as_repeated
-from resaudit.figures.style import panels, print_rows
+from resaudit.paper import as_exact, as_repeated, panels, print_rows
 from residual.images.measured import LayerCounts
 
 MILLION = 1e6

@@ -6,10 +6,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.possible import Share, as_share
-from resaudit.figures.printed import over_runs
-from resaudit.figures.style import panels, print_rows
-from resaudit.figures.sweeps import at_the_end
+from resaudit.paper import Share, as_share, at_the_end, over_runs, panels, print_rows
 from residual.images.curves import mean_and_deviation
 
 Published = Mapping[str, Mapping[str, float]]

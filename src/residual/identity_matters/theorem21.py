@@ -9,8 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLUE, GREEN, RED, panels, print_rows
-from resaudit.plan.experiment import Coordinates
+from resaudit.paper import BLUE, GREEN, RED, Coordinates, panels, print_rows
 from residual.identity_matters.linear.factoring import SOLVES
 from residual.identity_matters.linear.factorization import product_tolerance, split
 from residual.identity_matters.linear.measured import Factored

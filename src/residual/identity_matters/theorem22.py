@@ -9,9 +9,23 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures import style
-from resaudit.figures.snapshots import NO_EPOCH, recorded_epochs
-from resaudit.plan.experiment import Coordinates
+from resaudit.paper import (
+    BLACK,
+    BLUE,
+    DASH_DOTTED,
+    DASHED,
+    DOTTED,
+    GREEN,
+    GREY,
+    NO_EPOCH,
+    ORANGE,
+    RED,
+    Coordinates,
+    mark,
+    panels,
+    print_rows,
+    recorded_epochs,
+)
 from residual.identity_matters.linear.measured import KNOWN
 
 RANDOM, SEARCH, ALONG = "eq. 2.3 at random points", "eq. 2.3 where a search ends", "eq. 2.3 along gradient descent"
@@ -30,12 +44,12 @@ FLOOR = 1e-10
 KNOWN_DOWN_TO = 0.02
 """Share of the excess at the start above which eq. 2.3 is known at every depth; at 96 layers not from 0.008 on."""
 LOOKS = {
-    "mnist": (style.BLACK, "-", "MNIST's map"),
-    "positive definite": (style.BLUE, style.DASHED, "positive definite"),
-    "positive determinant": (style.GREEN, style.DASH_DOTTED, r"$\det R>0$"),
-    "negative determinant": (style.RED, style.DOTTED, r"$\det R<0$"),
+    "mnist": (BLACK, "-", "MNIST's map"),
+    "positive definite": (BLUE, DASHED, "positive definite"),
+    "positive determinant": (GREEN, DASH_DOTTED, r"$\det R>0$"),
+    "negative determinant": (RED, DOTTED, r"$\det R<0$"),
 }
-ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": style.GREY}
+ENDS = {"reached": BLUE, "still falling": ORANGE, "left the domain": GREY}
 
 
 def _errors(table: pd.DataFrame) -> "pd.Series[float]":
@@ -160,7 +174,7 @@ def least_pace(run: pd.DataFrame) -> float:
 
 def plot(table: pd.DataFrame) -> Figure:
     """a: statements. b: least ratio by depth. c: excess along gradient descent from zero. d: where runs end."""
-    figure, (statements, ratios, descents, outcomes) = style.panels("aaa;bcd", 4.2, height_ratios=[1, 1.9])
+    figure, (statements, ratios, descents, outcomes) = panels("aaa;bcd", 4.2, height_ratios=[1, 1.9])
     rows = [("statement", "cases", "worst case", "rounding allows")]
     for name in (RANDOM, SEARCH, ALONG, HALF, AUTOGRAD):
         cases = table[table["property"] == name]
@@ -168,7 +182,7 @@ def plot(table: pd.DataFrame) -> Figure:
         case = f"difference {worst['value']:.1g}" if name == AUTOGRAD else f"ratio {np.exp(worst['value']):.4g}"
         words = "eq. 2.3 with exponent ℓ − 1, where a search ends" if name == HALF else name
         rows.append((words, f"{len(cases)}", case, "" if name == HALF else f"{worst['tolerance']:.1g}"))
-    style.print_rows(statements, rows, (0.0, 0.6, 0.8, 1.0))
+    print_rows(statements, rows, (0.0, 0.6, 0.8, 1.0))
     _plot_ratios(ratios, table)
     _plot_descents(descents, table[table["property"] == STEP])
     counted = ends(table)
@@ -185,13 +199,13 @@ def plot(table: pd.DataFrame) -> Figure:
 
 def _plot_ratios(axes: Axes, table: pd.DataFrame) -> None:
     radii = sorted(table.loc[table["property"] == RANDOM, "radius"].unique())
-    for radius, colour, marker in zip(radii, (style.BLUE, style.GREEN, style.RED), "osD", strict=False):
+    for radius, colour, marker in zip(radii, (BLUE, GREEN, RED), "osD", strict=False):
         least = table[table["radius"] == radius].groupby(["property", "depth"])["value"].min() / np.log(10)
         hollow: dict[str, Any] = {"markerfacecolor": "none", "linestyle": ""}
         for name, how in ((RANDOM, hollow), (SEARCH, {"label": f"τ = {radius:g}"})):
             if name in least:
                 axes.plot(least[name], color=colour, marker=marker, **how)
-    style.mark(axes, y=0, color="0.2", linewidth=1.0)
+    mark(axes, y=0, color="0.2", linewidth=1.0)
     axes.set_xscale("log", base=2)
     axes.set(xlabel=r"layers $\ell$", ylabel=r"$\log_{10}$ of least ratio in eq. 2.3")
     axes.legend(loc="upper left")

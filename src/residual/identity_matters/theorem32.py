@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLACK, BLUE, GREEN, RED, panels, print_rows
+from resaudit.paper import BLACK, BLUE, GREEN, RED, panels, print_rows
 from residual.identity_matters.jobs.memorize import Memorize
 from residual.identity_matters.relu.measured import Expressed
 

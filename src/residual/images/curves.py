@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.axes import Axes
 
-from resaudit.figures.style import plain_ticks
+from resaudit.paper import plain_ticks
 
 ERROR_TICKS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 70, 100)
 LEAST_SPAN = 1.6

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from resaudit.base.errors import MachineError
-from resaudit.data.images import ImageSet
-from resaudit.jobs.checkpoints import Checkpoint, asked, delayed_signals
-from resaudit.jobs.job import Work
-from resaudit.runtime.limits import memory
-from resaudit.runtime.machine import cpu_platform
-from resaudit.runtime.progress import Progress
+from resaudit.paper import (
+    Checkpoint,
+    ImageSet,
+    MachineError,
+    Progress,
+    Work,
+    asked,
+    cpu_platform,
+    delayed_signals,
+    memory,
+)
 from residual.images import costs
 from residual.images.augmentation import Images, normalisation_of
 from residual.images.counter_hash import WEIGHTS, key_of

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.base.models import different
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed_images
-from resaudit.plan.fields import LARGEST_RUNS, Names, Rates, Runs
+from resaudit.paper import (
+    LARGEST_RUNS,
+    Coordinates,
+    Data,
+    Experiment,
+    Job,
+    Names,
+    Product,
+    Rates,
+    Runs,
+    at,
+    different,
+    needed_images,
+)
 from residual.images.jobs import TrainImages
 from residual.images.records import Records
 from residual.images.schedule import Schedule

@@ -4,16 +4,14 @@ from dataclasses import dataclass
 from math import isqrt, prod
 from typing import TYPE_CHECKING, Any
 
-from resaudit.base.errors import DataError
-from resaudit.data.fetch import Fetch
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, DataError, Execution, Fetch, Job, Work
 from residual.images import costs
 from residual.images.records import Records
 from residual.images.schedule import Schedule
 from residual.images.setting import Network, Recipe
 
 if TYPE_CHECKING:
-    from resaudit.data.images import ImageSet
+    from resaudit.paper import ImageSet
 
 # CIFAR's, for estimates: the plan does not read the data.
 TRAIN_IMAGES, TEST_IMAGES, IMAGE_SHAPE = 50_000, 10_000, (3, 32, 32)
@@ -89,7 +87,7 @@ class TrainImages(Job):
 
     def images(self) -> "ImageSet":
         """The images to use; refused if there are fewer than ``samples``."""
-        from resaudit.data.images import ImageSet
+        from resaudit.paper import ImageSet
 
         whole: ImageSet = self.data.image_set()
         if self.samples is None:

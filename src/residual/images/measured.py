@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.jobs.fields import Int, Shape, Text
+from resaudit.paper import Int, Shape, Text
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from statistics import geometric_mean
 import numpy as np
 import torch
 
-from resaudit.data.images import ImageSet
-from resaudit.runtime.limits import keep_memory
+from resaudit.paper import ImageSet, keep_memory
 from residual.images import costs
 from residual.images.engine import deterministic, load
 from residual.images.networks.build import build

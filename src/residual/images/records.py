@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.jobs.fields import Float, Int, Shape, Text
-from resaudit.jobs.tolerance import Tolerance
+from resaudit.paper import Float, Int, Shape, Text, Tolerance
 
 # Minibatch training is chaotic: after some epochs two machines share statistics, not weights. Measured with AVX in
 # place of AVX2, four ResNets of depth 8, four epochs of 10 000 images: test losses at most 34 % apart, errors 0.1,

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from resaudit.runtime.progress import log
+from resaudit.paper import log
 from residual.images.augmentation import Images
 from residual.images.costs import TEST_BATCH
 from residual.images.optimiser import FlatParameters, MomentumSgd

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import take
-from resaudit.plan.check import Check
+from resaudit.paper import Check, Measured, take
 from residual.shortcut_importance.trajectories import FOLLOWED
 
 if TYPE_CHECKING:

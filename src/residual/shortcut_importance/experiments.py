@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.base.models import Model, different
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at
-from resaudit.plan.fields import Runs
+from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different
 from residual.shortcut_importance.jobs import Proposition, Simulate
 from residual.shortcut_importance.reduced.measured import Sizes
 from residual.shortcut_importance.reduced.setting import (

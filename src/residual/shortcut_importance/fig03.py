@@ -7,8 +7,7 @@ import pandas as pd
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import panels
-from resaudit.plan.experiment import Coordinates
+from resaudit.paper import Coordinates, panels
 from residual.shortcut_importance.jobs import Simulate, Simulated
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.reduced.reduced import projection

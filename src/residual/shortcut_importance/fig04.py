@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import legend_above, panels
+from resaudit.paper import legend_above, panels
 from residual.shortcut_importance.rates import DERIVED, LOOKS, rates_table
 
 __all__ = ["DERIVED", "plot", "table"]

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import annotate, legend_above, mark, panels
-from resaudit.plan.experiment import Coordinates
+from resaudit.paper import Coordinates, annotate, legend_above, mark, panels
 from residual.shortcut_importance.jobs import Simulate, Simulated
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.trajectories import trajectories

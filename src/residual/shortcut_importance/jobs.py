@@ -5,9 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from resaudit.jobs.fields import Float, Shape, Type
-from resaudit.jobs.job import Cost, Job, Work
-from resaudit.jobs.tolerance import Tolerance
+from resaudit.paper import Cost, Float, Job, Shape, Tolerance, Type, Work
 from residual.shortcut_importance.reduced.measured import Checked, Sizes
 from residual.shortcut_importance.reduced.setting import Setting, by_run
 

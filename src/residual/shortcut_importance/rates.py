@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.intervals import exact_share
-from resaudit.figures.style import BLUE, DASH_DOTTED, DASHED, GREEN, RED
+from resaudit.paper import BLUE, DASH_DOTTED, DASHED, GREEN, RED, exact_share
 
 LOOKS: dict[str, dict[str, Any]] = {
     "resnet-warm-up": {"color": BLUE, "marker": "o", "linestyle": "-", "label": "ResNet, warm-up"},

@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.possible import Share, as_share
-from resaudit.figures.style import panels, print_rows
+from resaudit.paper import Share, as_share, panels, print_rows
 from residual.shortcut_importance.rates import DERIVED, LOOKS, exact_interval, rates_table
 
 __all__ = ["DERIVED", "beside_the_paper", "plot", "table"]

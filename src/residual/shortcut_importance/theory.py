@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import RED, mark, panels, print_errors
-from resaudit.plan.experiment import Coordinates
+from resaudit.paper import RED, Coordinates, mark, panels, print_errors
 from residual.shortcut_importance.jobs import Proposition
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.trajectories import FOLLOWED, trajectories

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from resaudit.plan.experiment import Coordinates
+from resaudit.paper import Coordinates
 from residual.shortcut_importance.jobs import Simulate, Simulated
 from residual.shortcut_importance.reduced.reduced import distance, loss, projection
 

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import YELLOW, annotate, mark, panels, plain_ticks
+from resaudit.paper import YELLOW, annotate, mark, panels, plain_ticks
 from residual.shortcut_importance.rates import RATE
 from residual.shortcut_importance.reduced.setting import WARM_UP
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import legend_above, panels, plot_band
+from resaudit.paper import legend_above, panels, plot_band
 from residual.stable_scaling.looks import depths_axis, network_look, power_name
 from residual.stable_scaling.network.setting import layers_kept
 

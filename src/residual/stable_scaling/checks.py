@@ -5,14 +5,26 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from resaudit.base.text import counted
-from resaudit.claims.checks.measured import Effect, Measured
-from resaudit.claims.checks.rates import ERROR_RATE, Depths, by_depth
-from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
-from resaudit.claims.checks.rows import not_negative, of_network, take
-from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, sweep_of
-from resaudit.figures.sweeps import at_the_end, fresh
-from resaudit.plan.check import Check, Depth
+from resaudit.paper import (
+    ERROR_RATE,
+    Check,
+    Depth,
+    Effect,
+    Measured,
+    Sweep,
+    WhichDepths,
+    add_ratio,
+    at_the_end,
+    beyond_the_grid,
+    by_depth,
+    counted,
+    fresh,
+    not_negative,
+    of_network,
+    ratio_of_same_runs,
+    sweep_of,
+    take,
+)
 from residual.stable_scaling.depths import common_rates, steps_to_target
 
 if TYPE_CHECKING:
@@ -73,7 +85,7 @@ class StepsToLoss(Check, name="steps_to_loss"):
     network: str
     rate: Literal["common", "best"] = "common"
     from_depth: Depth = 2
-    depths: Depths = "all"
+    depths: WhichDepths = "all"
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of geometric means over runs.

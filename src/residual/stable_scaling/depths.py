@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from resaudit.figures.rates import NEAR
-from resaudit.figures.sweeps import at_the_end, screened, sweep
+from resaudit.paper import NEAR, at_the_end, screened, sweep
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from resaudit.figures.style import legend_above, panels, plot_mean
+from resaudit.paper import legend_above, panels, plot_mean
 from residual.images.curves import error_axis
 from residual.stable_scaling.looks import network_look
 

@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from resaudit.figures.printed import over_runs
-from resaudit.figures.style import annotate, panels
+from resaudit.paper import annotate, over_runs, panels
 from residual.stable_scaling.looks import network_look
 from residual.stable_scaling.table3 import table
 

@@ -8,8 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.fits import slope
-from resaudit.figures.style import BLUE, DASHED, RED, mark, panels
+from resaudit.paper import BLUE, DASHED, RED, mark, panels, slope
 from residual.stable_scaling.jobs.at_initialisation import AtInitialisation
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look
 from residual.stable_scaling.network.setting import Propagated, layers_kept, promised

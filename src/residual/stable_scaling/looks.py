@@ -3,21 +3,21 @@
 from functools import partial
 from typing import Any
 
-from resaudit.figures import style
+from resaudit.paper import BLACK, BLUE, DASH_DOTTED, DASHED, DOTTED, GREEN, GREY, ORANGE, PINK, RED, SKY, depth_axis
 
-COLOURS = [style.RED, style.ORANGE, style.PINK, style.BLUE, style.SKY, style.GREEN]
-_LINES: list[Any] = [style.DASH_DOTTED, (0, (6, 1, 1, 1, 1, 1)), style.DOTTED, "-", (0, (2, 1)), style.DASHED]
+COLOURS = [RED, ORANGE, PINK, BLUE, SKY, GREEN]
+_LINES: list[Any] = [DASH_DOTTED, (0, (6, 1, 1, 1, 1, 1)), DOTTED, "-", (0, (2, 1)), DASHED]
 _MARKERS = "^vDoPs"
 # Powers above and below one half differ in colour family; one half itself is the solid blue line.
 _PLACES = {0.25: 0, 0.3: 1, 0.4: 2, 0.5: 3, 0.6: 4, 0.75: 5, 1.0: 5}
 _NAMED: dict[str, tuple[str, str, Any, str]] = {
-    "plain": (style.BLACK, "X", (0, (8, 2)), "plain"),
-    "batch-norm": (style.GREY, "X", (0, (8, 2)), "batch norm"),
-    "batch-norm-tau": (style.GREEN, "s", style.DASHED, r"batch norm and $\tau$"),
+    "plain": (BLACK, "X", (0, (8, 2)), "plain"),
+    "batch-norm": (GREY, "X", (0, (8, 2)), "batch norm"),
+    "batch-norm-tau": (GREEN, "s", DASHED, r"batch norm and $\tau$"),
 }
 LAWS = {"mnist": ("o", "MNIST"), "sphere": ("s", "random")}
 """Marker and name of each kind of inputs."""
-depths_axis = partial(style.depth_axis, base=10, label="depth $L$")
+depths_axis = partial(depth_axis, base=10, label="depth $L$")
 
 
 def power_name(power: float) -> str:

@@ -5,8 +5,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import RED, panels
-from resaudit.figures.sweeps import at_the_end, best_rates, fresh, sweep
+from resaudit.paper import RED, at_the_end, best_rates, fresh, panels, sweep
 from residual.stable_scaling.experiments.training import power_of
 
 DERIVED = {"power": lambda table: table["network"].map(power_of).astype(float)}

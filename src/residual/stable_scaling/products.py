@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLACK, ORANGE, annotate, legend_above, panels
+from resaudit.paper import BLACK, ORANGE, annotate, legend_above, panels
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look, power_name
 
 BOUNDED = "norm over 1 + c, c = "

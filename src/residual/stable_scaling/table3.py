@@ -3,8 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import panels, plain_ticks, plot_runs, print_rows
-from resaudit.figures.sweeps import at_the_end
+from resaudit.paper import at_the_end, panels, plain_ticks, plot_runs, print_rows
 from residual.images.curves import error_axis, mean_and_deviation
 from residual.stable_scaling.looks import network_look
 

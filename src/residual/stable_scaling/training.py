@@ -7,20 +7,25 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.rates import BestRate
-from resaudit.figures.style import (
+from resaudit.paper import (
     BLACK,
     DOTTED,
+    BestRate,
     annotate,
+    at_shown_rate,
+    at_the_end,
+    best_rates,
     colours_of,
+    fresh,
+    is_confirmed,
     legend_above,
     mark,
     panels,
     plain_ticks,
     plot_runs,
     plot_screened,
+    screened,
 )
-from resaudit.figures.sweeps import at_shown_rate, at_the_end, best_rates, fresh, is_confirmed, screened
 from residual.stable_scaling.depths import common_rates, steps_to_target
 from residual.stable_scaling.experiments.training import power_of
 from residual.stable_scaling.looks import depths_axis, power_look

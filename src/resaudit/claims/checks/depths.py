@@ -23,7 +23,8 @@ from resaudit.claims.checks.rows import (
     words,
 )
 from resaudit.figures.fits import slope
-from resaudit.plan.check import Check, Depth, Names, Share
+from resaudit.plan.check import Check, Names, Share
+from resaudit.plan.fields import Depth
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,12 +17,13 @@ from resaudit.claims.checks.rows import not_negative, of_network, take, words
 from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, open_ends, sweep_of
 from resaudit.figures.rates import LEVEL
 from resaudit.figures.sweeps import screened
-from resaudit.plan.check import Check, Depth, Names
+from resaudit.plan.check import Check, Names
+from resaudit.plan.fields import Depth
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Depths = Literal["all", "last"]
+WhichDepths = Literal["all", "last"]
 """Every depth, or the greatest one."""
 COLUMNS = ("network", "depth", "learning_rate", "run")
 ERROR_RATE = 1 - LEVEL
@@ -41,7 +42,7 @@ class FinalExcess(Check, name="final_excess"):
 
     reads = (*COLUMNS, "excess_loss", "optimal_loss", "initial_loss")
     networks: Names
-    depths: Depths = "all"
+    depths: WhichDepths = "all"
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Mean final excess loss relative to the optimal loss."""
@@ -84,7 +85,7 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
     reads = COLUMNS
     network: str
     others: Names
-    depths: Depths = "all"
+    depths: WhichDepths = "all"
     excess: bool = True
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
@@ -119,7 +120,7 @@ class FinalLossPairs(Check, name="final_loss_pairs"):
     network: str
     others: Names
     factor: Annotated[float, Field(ge=1, allow_inf_nan=False)]
-    depths: Depths = "all"
+    depths: WhichDepths = "all"
     excess: bool = True
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
@@ -397,7 +398,7 @@ def _finals(table: "pd.DataFrame", column: str) -> "pd.DataFrame":
     return not_negative(take(table, *COLUMNS, column), column)
 
 
-def by_depth(table: "pd.DataFrame", depths: Depths) -> "Iterator[tuple[int, pd.DataFrame]]":
+def by_depth(table: "pd.DataFrame", depths: WhichDepths) -> "Iterator[tuple[int, pd.DataFrame]]":
     """The rows of each depth, ascending."""
     every = sorted(table["depth"].unique())
     for depth in every if depths == "all" else every[-1:]:

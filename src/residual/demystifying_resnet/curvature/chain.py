@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from resaudit.data.moments import Moments
+from resaudit.paper import Moments
 from residual.demystifying_resnet.networks.linear import backward, forward
 from residual.demystifying_resnet.networks.network import Network
 

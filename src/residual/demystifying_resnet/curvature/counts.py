@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resaudit.runtime.extensions import NOT_BUILT
+from resaudit.paper import NOT_BUILT
 from residual.demystifying_resnet.curvature.chain import Chain
 from residual.demystifying_resnet.curvature.kernels.library import CountWork, lanes, library
 from residual.demystifying_resnet.curvature.plain import TooManyDelayed, eliminate_chain

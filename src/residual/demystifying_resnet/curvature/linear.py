@@ -13,7 +13,7 @@ so that with V_m = e_a e_b^T and V_k = e_c e_d^T, an entry of the Hessian is
 
 import torch
 
-from resaudit.data.moments import Moments
+from resaudit.paper import Moments
 from residual.demystifying_resnet.networks.linear import backward, forward, identity_of
 from residual.demystifying_resnet.networks.network import Network
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from resaudit.jobs.fields import Float, Shape, Type
+from resaudit.paper import Float, Shape, Type
 
 Eigenvalue = Annotated[np.ndarray, Type("precision"), Shape("snapshots", "runs")]
 Share = Annotated[Float, Shape("snapshots", "runs")]

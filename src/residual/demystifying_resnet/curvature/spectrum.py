@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 import torch
 
-from resaudit.data.moments import Moments
+from resaudit.paper import Moments
 from residual.demystifying_resnet.curvature.linear import lower_hessians
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.networks.network import Network

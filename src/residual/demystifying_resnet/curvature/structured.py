@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import torch
 
-from resaudit.data.moments import Moments
+from resaudit.paper import Moments
 from residual.demystifying_resnet.curvature.bracketing import Bracketing, CountsInconsistent, Extrapolation
 from residual.demystifying_resnet.curvature.chain import Chain, chains_of
 from residual.demystifying_resnet.curvature.counts import count_below

@@ -6,10 +6,22 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from resaudit.figures.snapshots import recorded_epochs, snapshot_epochs
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Product, at, needed, runs_of
-from resaudit.plan.fields import LARGEST_EPOCHS, Confirmation, Depth, Runs, blocks_from
+from resaudit.paper import (
+    LARGEST_EPOCHS,
+    Confirmation,
+    Coordinates,
+    Data,
+    Depth,
+    Job,
+    Product,
+    Runs,
+    at,
+    blocks_from,
+    needed,
+    recorded_epochs,
+    runs_of,
+    snapshot_epochs,
+)
 from residual.demystifying_resnet.experiments.initial_spectra import HessianMethod, Precision, hessians_job
 from residual.demystifying_resnet.experiments.networks import LinearNetworks
 from residual.demystifying_resnet.experiments.rate_sweep import FOLLOWED, PerNetwork, RateSweep

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from resaudit.data.whiten import Whiten
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, at, needed
+from resaudit.paper import Coordinates, Data, Job, Whiten, at, needed
 from residual.demystifying_resnet.experiments.networks import LinearNetworks
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train

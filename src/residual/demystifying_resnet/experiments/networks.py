@@ -5,9 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from resaudit.base.models import Model
-from resaudit.plan.experiment import Experiment
-from resaudit.plan.fields import Depth, Depths, Key, Names, Runs
+from resaudit.paper import Depth, Depths, Experiment, Key, Model, Names, Runs
 from residual.demystifying_resnet.networks.ensemble import Ensemble
 from residual.demystifying_resnet.networks.network import Network, base_name, network_named, shortcut_depth_of
 

@@ -7,20 +7,34 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, model_validator
 
-from resaudit.base.models import Model, different
-from resaudit.base.text import in_words
-from resaudit.data.whiten import Whiten
-from resaudit.figures.sweeps import CONFIRMATION, SCREENING
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Product, at, needed
-from resaudit.plan.fields import Confirmation, Depth, Epochs, Key, Rates, Runs, SomeRates
+from resaudit.paper import (
+    CONFIRMATION,
+    SCREENING,
+    Confirmation,
+    Coordinates,
+    Data,
+    Depth,
+    Epochs,
+    Job,
+    Key,
+    Model,
+    Product,
+    Rates,
+    Runs,
+    SomeRates,
+    Whiten,
+    at,
+    different,
+    in_words,
+    needed,
+)
 from residual.demystifying_resnet.experiments.networks import Networks, checked_name
 from residual.demystifying_resnet.jobs.train import Train
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from resaudit.figures.rates import BestRate
+    from resaudit.paper import BestRate
     from residual.demystifying_resnet.experiments.results import TrainingResults
 
 RateChoice = Literal["best", "tenth_of_best"]

@@ -6,12 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from resaudit.data.moments import Moments
-from resaudit.figures.rates import BestRate, choose_rate, rates_to_confirm
-from resaudit.figures.sweeps import CONFIRMATION, SCREENING
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates
-from resaudit.plan.fields import Key
+from resaudit.paper import (
+    CONFIRMATION,
+    SCREENING,
+    BestRate,
+    Coordinates,
+    Job,
+    Key,
+    Moments,
+    choose_rate,
+    rates_to_confirm,
+)
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train

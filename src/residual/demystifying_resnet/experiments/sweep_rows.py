@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from resaudit.figures.snapshots import recorded_epochs, snapshot_epochs
-from resaudit.figures.sweeps import CONFIRMATION, SCREENING, STAGE, whole_sweep
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Product, at, runs_of
+from resaudit.paper import (
+    CONFIRMATION,
+    SCREENING,
+    STAGE,
+    Coordinates,
+    Job,
+    Product,
+    at,
+    recorded_epochs,
+    runs_of,
+    snapshot_epochs,
+    whole_sweep,
+)
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.training.rates import followed_rates
 from residual.demystifying_resnet.training.trajectory import Trajectory

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.base.models import Model, different
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed
-from resaudit.plan.fields import Depths, Names, Runs
+from resaudit.paper import (
+    Coordinates,
+    Data,
+    Depths,
+    Experiment,
+    Job,
+    Model,
+    Names,
+    Product,
+    Runs,
+    at,
+    different,
+    needed,
+)
 from residual.demystifying_resnet.experiments.networks import checked_network
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, base_name, shortcut_depth_of

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.data.whiten import Whiten
-from resaudit.jobs.fields import joined
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.tolerance import Tolerance
+from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Tolerance, Whiten, Work, joined
 from residual.demystifying_resnet.curvature.kernels import library as _counts  # noqa: F401  registers its lanes
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.jobs.train import Train
@@ -109,9 +106,7 @@ class Hessians(Job):
         """Compute the spectra of some runs after the other; resume after those that a checkpoint holds."""
         import torch
 
-        from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
-        from resaudit.jobs.results import read_provenance
-        from resaudit.runtime.progress import with_progress
+        from resaudit.paper import Checkpoint, delayed_signals, made_by, read_provenance, with_progress
         from residual.demystifying_resnet.curvature.counts import counted_by
         from residual.demystifying_resnet.curvature.spectrum import spectra_along
         from residual.demystifying_resnet.curvature.structured import structured_spectra_along

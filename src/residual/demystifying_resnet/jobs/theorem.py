@@ -4,10 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.data.whiten import Whiten
-from resaudit.jobs.fields import Array, arrays_in
-from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
+from resaudit.paper import SECONDS_TO_START, Array, Cost, Execution, Job, Whiten, Work, arrays_in, read_result
 from residual.demystifying_resnet.theory.cases import Cases
 from residual.demystifying_resnet.theory.records import RECORDS, Measurements, Record
 
@@ -61,7 +58,7 @@ class Theorem(Job):
 
     def run(self, work: Work) -> dict[str, Any]:
         """Measure the theorem in double precision on the CPU."""
-        from resaudit.runtime.progress import with_progress
+        from resaudit.paper import with_progress
         from residual.demystifying_resnet.theory import checks
 
         real = checks.RealData(

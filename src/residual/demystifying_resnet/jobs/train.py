@@ -5,10 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
-from resaudit.data.whiten import Whiten
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import Tolerance
+from resaudit.paper import (
+    MEGABYTES_TO_START,
+    SECONDS_TO_START,
+    Cost,
+    Execution,
+    Job,
+    Tolerance,
+    Whiten,
+    Work,
+    read_result,
+)
 from residual.demystifying_resnet.networks.ensemble import Ensemble
 from residual.demystifying_resnet.training.kernels.library import kernel_of, library, unfit
 from residual.demystifying_resnet.training.trajectory import Trajectory
@@ -125,7 +132,7 @@ class Train(Job):
         """Train; resume from a checkpoint if there is one."""
         import torch
 
-        from resaudit.jobs.checkpoints import delayed_signals
+        from resaudit.paper import delayed_signals
         from residual.descent import resumed
 
         device = torch.device(work.device)
@@ -184,7 +191,7 @@ def train(
     """
     import torch
 
-    from resaudit.runtime.progress import with_progress
+    from resaudit.paper import with_progress
     from residual.demystifying_resnet.training.ensemble import descend
     from residual.descent import keep_nothing
 

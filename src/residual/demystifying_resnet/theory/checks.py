@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from resaudit.data.moments import Moments, moments_of
-from resaudit.data.whitening import Whitened
+from resaudit.paper import Moments, Whitened, moments_of
 from residual.demystifying_resnet.curvature.linear import hessians
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.theory.cases import Cases

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from resaudit.jobs.fields import Float, Int, Shape, Text
-from resaudit.jobs.tolerance import CLOSE, ERROR, LIMIT, Tolerance
+from resaudit.paper import CLOSE, ERROR, LIMIT, Float, Int, Shape, Text, Tolerance
 
 Place = Annotated[Float, Tolerance(absolute=1e-9)]
 

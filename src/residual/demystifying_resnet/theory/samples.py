@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resaudit.base.errors import ConfigError
-from resaudit.data.whitening import Whitened
+from resaudit.paper import ConfigError, Whitened
 
 CANDIDATES = 20_000
 """Random candidates per label or class before the search gives up."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from resaudit.data.moments import Moments, moments_of
+from resaudit.paper import Moments, moments_of
 from residual.demystifying_resnet.curvature.linear import hessians, lower_hessians
 from residual.demystifying_resnet.curvature.spectrum import spectrum_statistics
 from residual.demystifying_resnet.networks.network import Network

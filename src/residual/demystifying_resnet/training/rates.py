@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from resaudit.figures.rates import BestRate, choose_rate, rates_to_confirm
+from resaudit.paper import BestRate, choose_rate, rates_to_confirm
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 

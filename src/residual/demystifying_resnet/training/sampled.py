@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from resaudit.data.whitening import Whitened
+from resaudit.paper import Whitened
 from residual.demystifying_resnet.networks.functions import output
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.ensemble import Objective

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from resaudit.jobs.fields import Float, Int, Shape
+from resaudit.paper import Float, Int, Shape
 
 ByEpoch = Annotated[Float, Shape("points", "runs")]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from resaudit.base.models import different
+from resaudit.paper import different
 from residual.images.experiments import ImageTraining
 from residual.images.setting import AllConvolutional, Network
 

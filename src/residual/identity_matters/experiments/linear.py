@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.base.models import different
-from resaudit.figures.snapshots import recorded_epochs
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed
+from resaudit.paper import Coordinates, Data, Experiment, Job, Product, at, different, needed, recorded_epochs
 from residual.identity_matters.jobs.descents import Descents
 from residual.identity_matters.jobs.dominance import Dominance
 from residual.identity_matters.jobs.factorize import Factorize

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.base.models import Model, different
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed
-from resaudit.plan.fields import Runs
+from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different, needed
 from residual.identity_matters.jobs.count import Count
 from residual.identity_matters.jobs.lemma import Lemma
 from residual.identity_matters.jobs.memorize import Memorize

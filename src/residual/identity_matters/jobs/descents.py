@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.data.whiten import Whiten
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Whiten, Work
 from residual.identity_matters.linear.measured import Descended, Runs
 
 # Measured on the machine of benchmarks/RESULTS.md; a run ends early when it arrives.

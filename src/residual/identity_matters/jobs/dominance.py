@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.identity_matters.linear.measured import Dominated, Points
 
 # Measured on the machine of benchmarks/RESULTS.md.

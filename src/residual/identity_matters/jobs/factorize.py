@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.data.whiten import Whiten
-from resaudit.jobs.job import Cost, Job, Work
+from resaudit.paper import Cost, Job, Whiten, Work
 from residual.identity_matters.linear.measured import Factored, Factorizations
 
 

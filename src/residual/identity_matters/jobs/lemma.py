@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from resaudit.jobs.job import Cost, Job, Work
+from resaudit.paper import Cost, Job, Work
 from residual.identity_matters.relu.measured import LemmaChecked, LemmaSizes
 
 

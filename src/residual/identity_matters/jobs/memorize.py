@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.base.errors import ConfigError, DataError
-from resaudit.data.fetch import Fetch
-from resaudit.data.images import refuse_black
-from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.paper import SECONDS_TO_START, ConfigError, Cost, DataError, Execution, Fetch, Job, Work, refuse_black
 from residual.identity_matters.relu.measured import IMAGES, NUMBERS, ORTHOGONAL, ROWS, SINGLE, Case, Expressed
 
 # Measured on the machine of benchmarks/RESULTS.md: products on one core in double precision; twice as many in single.
@@ -68,7 +65,7 @@ class Memorize(Job):
 
     def run(self, work: Work) -> dict[str, Any]:
         """Build and run."""
-        from resaudit.runtime.progress import with_progress
+        from resaudit.paper import with_progress
         from residual.identity_matters.relu.memorize import LabelledImages, memorize
 
         images, labels = self.data.training_set()

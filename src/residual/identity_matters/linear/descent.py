@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import torch
 
-from resaudit.data.moments import Moments
+from resaudit.paper import Moments
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.ensemble import descend
 from residual.demystifying_resnet.training.linear import LinearObjective

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from resaudit.jobs.fields import Float, Int, Text
-from resaudit.jobs.tolerance import CLOSE, ERROR, LIMIT, Tolerance
+from resaudit.paper import CLOSE, ERROR, LIMIT, Float, Int, Text, Tolerance
 
 KNOWN = 0.1
 """A logarithm of eq. 2.3's ratio that rounding may change by more is not known."""

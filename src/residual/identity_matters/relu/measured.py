@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.jobs.fields import Float, Int, Shape, Text
-from resaudit.jobs.tolerance import ERROR, LIMIT, Tolerance
+from resaudit.paper import ERROR, LIMIT, Float, Int, Shape, Text, Tolerance
 
 GIVEN, RANDOM = "given", "random"
 """Labels: those of the data, and uniformly random ones."""

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.jobs.fields import Float, Int, Text
-from resaudit.jobs.tolerance import ERROR, LIMIT
+from resaudit.paper import ERROR, LIMIT, Float, Int, Text
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from resaudit.base.models import Model, different
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed
-from resaudit.plan.fields import Runs
+from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different, needed
 from residual.stable_scaling.jobs.backpropagate import Backpropagate
 from residual.stable_scaling.jobs.product_norms import ProductNorms
 from residual.stable_scaling.jobs.propagate import Propagate

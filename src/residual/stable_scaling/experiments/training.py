@@ -9,13 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.base.models import Model, different
-from resaudit.base.text import in_words
-from resaudit.figures.rates import BestRate, rates_to_confirm
-from resaudit.figures.sweeps import CONFIRMATION, SCREENING, at_the_end, best_rates, whole_sweep
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, Product, at, needed, runs_of
-from resaudit.plan.fields import LARGEST_DEPTH, Confirmation, Key, Runs, SomeRates
+from resaudit.paper import (
+    CONFIRMATION,
+    LARGEST_DEPTH,
+    SCREENING,
+    BestRate,
+    Confirmation,
+    Coordinates,
+    Data,
+    Experiment,
+    Job,
+    Key,
+    Model,
+    Product,
+    Runs,
+    SomeRates,
+    at,
+    at_the_end,
+    best_rates,
+    different,
+    in_words,
+    needed,
+    rates_to_confirm,
+    runs_of,
+    whole_sweep,
+)
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 
 if TYPE_CHECKING:

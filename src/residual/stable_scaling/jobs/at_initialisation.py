@@ -6,9 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from resaudit.data.fetch import Fetch
-from resaudit.data.images import refuse_black
-from resaudit.jobs.job import Job, Work
+from resaudit.paper import Fetch, Job, Work, refuse_black
 from residual.stable_scaling.network.setting import Network, Samples, layers_kept
 
 Places = Sequence[int]
@@ -65,8 +63,7 @@ class AtInitialisation(Job):
         Returns:
             Shape (networks, runs, count); NaN where a network has fewer values.
         """
-        from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
-        from resaudit.runtime.progress import with_progress
+        from resaudit.paper import Checkpoint, delayed_signals, made_by, with_progress
         from residual.stable_scaling.network.propagation import inputs_of
 
         images = None

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
+from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
 from residual.stable_scaling.jobs.at_initialisation import AtInitialisation, Places
 from residual.stable_scaling.network.setting import Backpropagated, layers_kept
 

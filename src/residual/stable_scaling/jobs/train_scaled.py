@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from resaudit.base.errors import DataError
-from resaudit.data.fetch import Fetch
-from resaudit.data.images import refuse_black
-from resaudit.figures.rates import rates_to_confirm
-from resaudit.jobs.fields import joined
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.paper import (
+    MEGABYTES_TO_START,
+    SECONDS_TO_START,
+    Cost,
+    DataError,
+    Execution,
+    Fetch,
+    Job,
+    Work,
+    joined,
+    rates_to_confirm,
+    refuse_black,
+)
 from residual.stable_scaling.network.losses import Losses
 from residual.stable_scaling.network.setting import scaling_factor
 
@@ -93,7 +100,7 @@ class TrainScaled(Job):
 
     def run(self, work: Work) -> dict[str, Any]:
         """Train; resume from a checkpoint if there is one."""
-        from resaudit.jobs.checkpoints import delayed_signals
+        from resaudit.paper import delayed_signals
 
         rates, size = self.rates(work.results), self._rates_at_once
         with delayed_signals() as signalled:
@@ -103,8 +110,7 @@ class TrainScaled(Job):
 
     def _trainer(self, work: Work, signalled: Callable[[], int | None]) -> Callable[[tuple[float, ...], int], Losses]:
         """Trains at some rates, of which the first has a number; their losses are kept until the job is done."""
-        from resaudit.jobs.checkpoints import Checkpoint, made_by
-        from resaudit.runtime.progress import with_progress
+        from resaudit.paper import Checkpoint, made_by, with_progress
         from residual.descent import resumed
         from residual.stable_scaling.network.training import train
 

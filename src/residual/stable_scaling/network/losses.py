@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.jobs.fields import Float, Int, Shape
-from resaudit.jobs.tolerance import Tolerance
+from resaudit.paper import Float, Int, Shape, Tolerance
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from resaudit.jobs.fields import Float, Int, Shape
-from resaudit.jobs.tolerance import Tolerance
+from resaudit.paper import Float, Int, Shape, Tolerance
 
 PerRun = Annotated[Float, Shape("networks", "runs"), Tolerance(relative=1e-6)]
 UNITS, INPUTS, READOUT, FORWARD, BACKWARD = range(1, 6)

@@ -4,7 +4,7 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
-from resaudit.runtime.extensions import extension, lanes_allowed, register_lanes
+from resaudit.paper import extension, lanes_allowed, register_lanes
 
 
 class CountWork(ctypes.Structure):

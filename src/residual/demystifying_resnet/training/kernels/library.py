@@ -4,8 +4,7 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
-from resaudit.base.errors import ConfigError
-from resaudit.runtime.extensions import NOT_BUILT, extension, lanes_allowed, register_lanes
+from resaudit.paper import NOT_BUILT, ConfigError, extension, lanes_allowed, register_lanes
 from residual.demystifying_resnet.networks.network import Network
 
 WIDTH = 10

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import torch
 
-from resaudit.data.whitening import Whitened
+from resaudit.paper import Whitened
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.kernels.library import StepWork, kernel_of, lanes, library
 

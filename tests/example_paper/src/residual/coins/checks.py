@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from resaudit.claims.checks.measured import Measured
-from resaudit.plan.check import Check
+from resaudit.paper import Check, Measured
 
 
 class DistanceToBias(Check, name="distance_to_bias"):

@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from residual.coins.jobs import Toss
 
-from resaudit.jobs.job import Job
-from resaudit.plan.experiment import Coordinates, Data, Experiment, at
+from resaudit.paper import Coordinates, Data, Experiment, Job, at
 
 
 class CoinTosses(Experiment, name="tosses"):

@@ -6,8 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from residual.coins.jobs import Tosses
 
-from resaudit.figures.style import panels, plot_published
-from resaudit.plan.experiment import Coordinates
+from resaudit.paper import Coordinates, panels, plot_published
 
 
 def table(results: Mapping[Coordinates, Tosses]) -> pd.DataFrame:

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from resaudit.jobs.fields import Shape, Type
-from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.paper import Cost, Execution, Job, Shape, Type, Work
 
 
 @dataclass(frozen=True)
