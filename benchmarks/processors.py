@@ -16,7 +16,7 @@ import pandas as pd
 
 from resaudit.base.papers import checkout
 from resaudit.claims.comparison import differences_of, parted_rows
-from resaudit.figures.references import reference_file
+from resaudit.figures.draw import reference_file
 from resaudit.plan.composition import load
 
 

@@ -23,7 +23,7 @@ from collections import Counter
 from pathlib import Path
 
 from resaudit.claims.verdicts import judge
-from resaudit.figures.references import reference_file
+from resaudit.figures.draw import reference_file
 from resaudit.figures.tables import unchanged
 from resaudit.plan.claim import Claim
 from resaudit.plan.composition import load

@@ -14,7 +14,7 @@ from resaudit.claims.checks.rates import FinalLossRatio
 from resaudit.claims.decision import MOST_RUNS
 from resaudit.claims.verdicts import judge
 from resaudit.cli.workflow import overrides_from
-from resaudit.figures.references import reference_file
+from resaudit.figures.draw import reference_file
 from resaudit.figures.sweeps import SCREENING
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import checks_by_name

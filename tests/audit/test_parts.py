@@ -21,7 +21,7 @@ from resaudit.audit.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, r
 from resaudit.base.errors import TableError
 from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns
 from resaudit.claims.verdicts import judge
-from resaudit.figures.references import reference_file
+from resaudit.figures.draw import reference_file
 from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan

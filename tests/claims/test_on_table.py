@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.on_table import judgement_on
-from resaudit.figures.references import reference_file
+from resaudit.figures.draw import reference_file
 from tests.claims.made import mentions
 from tests.conftest import configured
 

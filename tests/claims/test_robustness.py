@@ -14,7 +14,7 @@ from resaudit.base.errors import ResauditError, TableError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.claims import robustness
 from resaudit.claims.robustness import CONFIGURED, Matrix, keep_matrix, ledger_of, read_robustness, verdicts_of
-from resaudit.figures.references import reference_file
+from resaudit.figures.draw import reference_file
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Paths

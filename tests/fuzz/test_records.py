@@ -15,8 +15,8 @@ from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.claims.comparison import compare_with_references
 from resaudit.claims.robustness import read_robustness
+from resaudit.figures.draw import reference_file
 from resaudit.figures.drawing import DrawnAt, about
-from resaudit.figures.references import reference_file
 from resaudit.figures.tables import drawn
 from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import read_job, write_job

@@ -22,8 +22,7 @@ from matplotlib.text import Text
 
 from resaudit.claims.heatmap import plot as plot_matrix
 from resaudit.figures.drawing import plot_of, read_csv, save_drawing
-from resaudit.figures.latex import escaped, tables_in
-from resaudit.figures.style import panels, print_rows
+from resaudit.figures.style import escaped, panels, print_rows, tables_in
 from resaudit.plan.composition import load
 from residual.demystifying_resnet.looks import look
 from tests.conftest import CHECKOUT

@@ -24,8 +24,8 @@ from resaudit.base.files import sha256_of, write_json
 from resaudit.claims.comparison import differences_of, parted_rows
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
+from resaudit.figures.draw import reference_file
 from resaudit.figures.drawing import about, read_about, read_csv, write_csv
-from resaudit.figures.references import reference_file
 from resaudit.figures.tables import Drawn
 from resaudit.jobs.provenance import provenance
 from resaudit.plan import plan as planning

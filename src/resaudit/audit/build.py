@@ -34,8 +34,7 @@ from resaudit.claims.records import UNJUDGED, Commit, NamedVariant
 from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
 from resaudit.claims.verdicts import Judgement
 from resaudit.claims.words import leaning, why
-from resaudit.figures.beside_papers import printed_values
-from resaudit.figures.tables import Drawn, drawn, refuse_undrawn
+from resaudit.figures.tables import Drawn, drawn, printed_values, refuse_undrawn
 from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement

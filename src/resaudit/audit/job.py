@@ -60,7 +60,7 @@ class AuditJob(Job):
 def _modules_with_printed(config: Config) -> list[str]:
     """The modules of the audited papers' figures that name ``beside_the_paper``.
 
-    :mod:`resaudit.figures.beside_papers` imports them; found by their text, since planning must not.
+    :mod:`resaudit.figures.tables` imports them; found by their text, since planning must not.
     """
     audited = set(config.audited_papers()) & set(papers())
     modules = [module_of(name) for name in config.figure if name.split("/")[0] in audited]

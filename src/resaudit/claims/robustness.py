@@ -16,8 +16,8 @@ from resaudit.claims.records import Commit, Drawings, VariantRun, VerdictUnderVa
 from resaudit.claims.records import Verdict as VerdictWord
 from resaudit.claims.verdicts import Judgement
 from resaudit.claims.words import why
+from resaudit.figures.draw import reference_file
 from resaudit.figures.drawing import save_drawing, write_csv
-from resaudit.figures.references import reference_file
 from resaudit.figures.style import apply_style
 from resaudit.figures.tables import drawn
 from resaudit.jobs.provenance import provenance

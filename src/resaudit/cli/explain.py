@@ -12,8 +12,7 @@ from resaudit.base.models import meanings, summary
 from resaudit.base.papers import papers
 from resaudit.base.text import duration as in_units
 from resaudit.base.text import folded, in_minutes, number
-from resaudit.figures.draw import draw_job
-from resaudit.figures.references import references
+from resaudit.figures.draw import draw_job, references
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.estimates import Estimates, duration

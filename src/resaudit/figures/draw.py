@@ -1,16 +1,17 @@
-"""Drawing a figure: its table, and the plot of that table."""
+"""Drawing a figure, its table and the plot of that; and the committed table that a new one is compared with."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from resaudit.base.papers import module_of
+from resaudit.base.papers import folder_of, module_of
 from resaudit.jobs.job import Cost, Job, Work
+from resaudit.plan.composition import load
 from resaudit.plan.figure import Figure
 from resaudit.plan.layout import SUFFIXES
 from resaudit.plan.models import Run
-from resaudit.plan.plan import FigurePlan, plan_figure
+from resaudit.plan.plan import FigurePlan, Plan, plan_figure
 from resaudit.plan.words import assumed, deviations, note
 from resaudit.runtime.progress import log
 
@@ -85,3 +86,24 @@ def draw_job(figure: Figure, of_paper: Figure, run: Run) -> Draw:
         note(figure, of_paper),
         run.paths.data,
     )
+
+
+def references(plan: Plan) -> dict[str, Path]:
+    """Where each chosen figure's reference is, or would be.
+
+    Of other data than usual, its name has the data set's; of another scale than usual, it is in that scale's folder.
+    """
+    configured = load(only=list(plan.figures)).figure
+    files = {}
+    for name, part in plan.figures.items():
+        figure, usual = part.figure, configured[name]
+        other_data = figure.dataset and usual.dataset and figure.dataset.name != usual.dataset.name
+        named = f"{name}-{figure.dataset.name}" if figure.dataset and other_data else name
+        files[name] = reference_file(named, None if figure.scale == usual.scale else figure.scale)
+    return files
+
+
+def reference_file(name: str, other_scale: str | None = None) -> Path:
+    """The committed table of ``paper/figure`` at the usual scale, or at another one."""
+    folder = folder_of(name.split("/")[0]) / "figures" / "reference"
+    return (folder / f"scale_{other_scale}" if other_scale else folder) / f"{name}.csv"

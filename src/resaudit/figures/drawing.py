@@ -17,9 +17,8 @@ from pandas.api.types import is_numeric_dtype
 from resaudit.base.errors import PaperError, TableError, listed
 from resaudit.base.files import read_json, sha256_of, write_json, written_whole
 from resaudit.base.papers import module_of
-from resaudit.figures.latex import tables_in
 from resaudit.figures.rates import BestRate
-from resaudit.figures.style import SMALLEST_POINTS, apply_style
+from resaudit.figures.style import SMALLEST_POINTS, apply_style, tables_in
 from resaudit.jobs.origin import imported_among
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import codes, cpu_platforms, moved

@@ -1,6 +1,6 @@
 """A table is held against the plan, row by row, before anything is judged by it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product as combinations
 from typing import Any
 
@@ -8,30 +8,33 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype, is_numeric_dtype
 
-from resaudit.figures.derived import contradictions, place_of
 from resaudit.figures.doubled import doubled
-from resaudit.figures.drawing import ODD_CONTENT
-from resaudit.plan.experiment import Coordinates, Product, at, in_words
+from resaudit.figures.drawing import ODD_CONTENT, figure_module
+from resaudit.plan.experiment import in_words
 from resaudit.plan.plan import FigurePlan
 
 NUMBERED = ("run", "draw", "depth")
 """Keys that are integers in every table."""
 ALONG = ("epoch", "step")
 """Keys along which a run is measured; the plan does not say at which."""
-OF_NO_RUN = (frozenset({-1}), frozenset({0}))
-"""Run numbers of rows of a kind that is of no single run; the plan does not know a table's kinds."""
+OF_NO_RUN = (-1, 0)
+"""The run of rows of a kind that is of no single run; the plan does not know a table's kinds."""
 COUNTED = ("successes", "trapped", "undecided", "inside")
 """Columns that count some of ``runs``."""
+CLOSE = 3e-7
+"""Relative difference that rounding may make, also in single precision, which a variant of the spectra has."""
+WHOLE = "whole table"
+"""A column that is the same in all rows, so that a plan without places has one."""
 
 
 def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
     """What a table of this figure cannot contain, in words, with what is allowed; None: nothing.
 
     It is held against the plan (:meth:`resaudit.plan.experiment.Experiment.expected`), its runs against each other
-    (:func:`~resaudit.figures.doubled.doubled`), its columns against those that they follow from
-    (:func:`~resaudit.figures.derived.contradictions`).
+    (:func:`~resaudit.figures.doubled.doubled`), and its columns against those that they follow from, by the functions
+    ``DERIVED`` of the figure's module.
     """
-    checks = (_keys, _numbers, _counts, _places, _doubled, _derived)
+    checks = (_keys, _numbers, _counts, _rows, _doubled, _derived)
     try:
         return next((wrong for check in checks for wrong in check(table, part)), None)
     except ODD_CONTENT as error:
@@ -60,14 +63,10 @@ def _numbers(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
             yield f"it has no column {name}; allowed: {', '.join([*part.figure.keys, *part.figure.tolerances])}"
         elif not is_numeric_dtype(table[name]):
             there = table[name].notna()
-            numbers = pd.to_numeric(table[name], errors="coerce").notna()
+            text = there & pd.to_numeric(table[name], errors="coerce").isna()
             # Numbers that are all written as text are text, too.
-            text = there & ~numbers if (there & ~numbers).any() else there
-            first = int(text.to_numpy().argmax())
-            yield (
-                f"{name} has text in {text.sum()} rows; {place_of(table, first, part.figure)} it is "
-                f"{table[name].iloc[first]!r}, allowed: numbers"
-            )
+            text = text if text.any() else there
+            yield f"{name} has text in {text.sum()} rows; {_first(table, name, text, part)}, allowed: numbers"
 
 
 def _counts(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
@@ -75,34 +74,72 @@ def _counts(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
         return
     runs = table["runs"]
     for name in [name for name in COUNTED if name in table]:
-        count = table[name]
-        if not is_numeric_dtype(count):
-            yield f"{name} is not a number everywhere; allowed: numbers from 0 to runs"
-        elif (count.isna() != runs.isna()).any() or ("run" not in part.figure.keys and runs.isna().any()):
-            yield f"{name} or runs is empty in some rows; allowed: neither"
-        elif not (runs.isna() | ((runs >= 0) & (count >= 0) & (count <= runs) & (runs % 1 + count % 1 == 0))).all():
+        count = pd.to_numeric(table[name], errors="coerce")
+        of_no_runs = table[name].isna() & runs.isna() & ("run" in part.figure.keys)
+        if not (of_no_runs | count.between(0, runs) & (count % 1 + runs % 1 == 0)).all():
             yield f"{name} is not a count of runs everywhere; allowed: whole numbers from 0 to runs"
 
 
-def _places(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
+def _rows(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
+    """The plan's rows must be there, at each combination of the keys that the plan leaves open, and no others."""
     keys = part.figure.keys
     if not set(keys) <= set(table):
         return
-    expected = part.figure.protocol.expected(part.jobs, keys, table)
-    inside, groups = np.zeros(len(table), bool), dict[tuple[str, ...], dict[tuple[Any, ...], list[int]]]()
-    for place, products in expected.items():
-        columns, values = tuple(dict(place)), tuple(dict(place).values())
-        if columns not in groups:
-            groups[columns] = _positions(table, columns)
-        rows = groups[columns].get(values, [])
-        inside[rows] = True
-        if not rows:
-            yield f"it has no rows of {in_words(place) or 'any place'}, which the plan has; allowed: all that it has"
-        yield from _products(table.iloc[rows], place, products, keys)
-    if expected and not inside.all():
-        columns = tuple(dict.fromkeys(name for place in expected for name, _ in place))
-        odd = tuple((name, table.loc[~inside, name].iloc[0]) for name in columns)
-        yield f"it has rows of {in_words(odd)}; allowed: what the plan has"
+    table, inside = table.assign(**{WHOLE: 0}), np.zeros(len(table), bool)
+    for place, product, rows in _planned(part, table):
+        plan = pd.DataFrame(rows, columns=[*place, *product])
+        plan = plan.astype({name: table[name].dtype for name in plan})
+        of_place = table[place].merge(plan[place].drop_duplicates(), how="left", indicator=True)["_merge"]
+        inside |= (here := (of_place == "both").to_numpy())
+        others = [key for key in keys if key not in plan]
+        at = [*place, *(key for key in others if key not in ALONG)]
+        found = table.loc[here, [*at, *product]].drop_duplicates()
+        both = plan.merge(found[at].drop_duplicates(), how="left", on=place).merge(found, how="outer", indicator=True)
+        both = both[both["_merge"] != "both"].sort_values("_merge", kind="stable")
+        if product == ["run"] and not all(is_numeric_dtype(table[key]) for key in at[len(place) :]):
+            alone = found[
+                found["run"].isin(OF_NO_RUN) & (found.groupby(at, dropna=False)["run"].transform("size") == 1)
+            ]
+            both = both[both[at].merge(alone[at], how="left", indicator=True)["_merge"].ne("both").to_numpy()]
+        for row in both.to_dict("records"):
+            has = "lacks" if row["_merge"] == "left_only" else "has"
+            yield f"{_words(row, at) or 'it'} {has} {_words(row, product) or 'no rows'}; allowed: all rows of the plan"
+        for along in (key for key in others if product and key in ALONG):
+            yield from _prefixes(table[here], at, along)
+    if inside.any() and not inside.all():
+        odd = table[~inside].iloc[0].to_dict()
+        yield f"it has rows of {_words(odd, keys)}; allowed: what the plan has"
+
+
+def _planned(part: FigurePlan, table: pd.DataFrame) -> Iterator[tuple[list[str], list[str], list[tuple[Any, ...]]]]:
+    """The planned rows with the same columns: those of their place, those of its products, and the values."""
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[Any, ...]]] = {}
+    for place, products in part.figure.protocol.expected(part.jobs, part.figure.keys, table).items():
+        for product in products:
+            columns = (WHOLE, *dict(place)), tuple(product)
+            rows = groups.setdefault(columns, [])
+            rows += [(0, *dict(place).values(), *values) for values in combinations(*product.values())]
+    return ((list(place), list(product), rows) for (place, product), rows in groups.items())
+
+
+def _prefixes(rows: pd.DataFrame, at: list[str], along: str) -> Iterator[str]:
+    """A run that ends early has the first of the recorded steps; one that is not followed, the last alone."""
+    number = next((name for name in NUMBERED[:2] if name in rows and name not in at), None)
+    if number is None:
+        return
+    rows = rows.dropna(subset=along)
+    rank = rows.groupby(at, dropna=False)[along].rank("dense")
+    recorded = rank.groupby([rows[name] for name in at], dropna=False).transform("max")
+    of_run = rank.groupby([rows[name] for name in (*at, number)], dropna=False)
+    steps, last = of_run.transform("nunique"), of_run.transform("max")
+    for row in rows[(last > steps) & ((steps > 1) | (last < recorded))].to_dict("records"):
+        where = _words(row, [*at, number])
+        yield f"{where} lacks a recorded {along}; allowed: the first ones, or the last alone"
+
+
+def _words(row: Mapping[Any, Any], columns: Sequence[str]) -> str:
+    """A row's values in some columns in words, without empty ones."""
+    return in_words(tuple((name, row[name]) for name in columns if name != WHOLE and row[name] == row[name]))
 
 
 def _doubled(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
@@ -110,65 +147,27 @@ def _doubled(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
 
 
 def _derived(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
-    return contradictions(table, part.figure)
+    """Columns that do not follow from the others as ``DERIVED`` of the figure's module has them.
+
+    It names functions of a table by column; they return the column again, NaN in rows that they say nothing of.
+    """
+    functions = getattr(figure_module(part.figure.name), "DERIVED", {})
+    for name in [name for name in functions if name in table]:
+        again, column = functions[name](table), table[name]
+        same = column == again
+        if is_numeric_dtype(column) and is_numeric_dtype(again):
+            same |= np.isclose(column.astype(float), again.astype(float), rtol=CLOSE, atol=0)
+        if (wrong := again.notna() & ~same).any():
+            first = _first(table, name, wrong, part)
+            yield (
+                f"{name} does not follow from the other columns in {wrong.sum()} rows; {first}, allowed: "
+                f"{again[wrong].iloc[0]}"
+            )
 
 
-def _positions(table: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[Any, ...], list[int]]:
-    """The positions of a table's rows by their values in some columns, possibly none; None for NaN."""
-    if not columns:
-        return {(): [*range(len(table))]}
-    values = (table[name].astype(object).where(table[name].notna(), None) for name in columns)
-    groups = dict[tuple[Any, ...], list[int]]()
-    for position, key in enumerate(zip(*values, strict=True)):
-        groups.setdefault(key, []).append(position)
-    return groups
-
-
-def _products(
-    rows: pd.DataFrame, place: Coordinates, products: Sequence[Product], keys: Sequence[str]
-) -> Iterator[str]:
-    """What a place's rows have more or less than its products, at each combination of the keys that these lack."""
-    planned = list(products[0]) if products else []
-    others = [key for key in keys if key not in planned and key not in dict(place)]
-    free = [key for key in others if key not in ALONG]
-    if not planned or rows.empty:
-        return
-    distinct = rows if others == free else rows[[*free, *planned]].drop_duplicates()
-    every = list(zip(*(distinct[name].tolist() for name in planned), strict=True))
-    wanted = {values for product in products for values in combinations(*product.values())}
-    kinds = planned == ["run"] and any(not is_numeric_dtype(rows[name]) for name in free)
-    for values, group in _positions(distinct, free).items():
-        present = {every[position] for position in group}
-        if present != wanted and not (kinds and frozenset(run for (run,) in present) in OF_NO_RUN):
-            where = in_words((*place, *zip(free, values, strict=True))) or "it"
-            yield f"{where} {_difference(planned, present, wanted)}"
-    if others != free:
-        yield from _prefixes(rows, place, free, next(key for key in others if key in ALONG))
-
-
-def _difference(columns: Sequence[str], present: set[tuple[Any, ...]], wanted: set[tuple[Any, ...]]) -> str:
-    """In words, a value that only one of two sets of rows has, or else a row."""
-    for position, name in enumerate(columns):
-        planned, own = ({row[position] for row in rows} for rows in (wanted, present))
-        if planned != own:
-            value = min(planned - own or own - planned, key=lambda each: (str(type(each)), each))
-            span = f"the {len(planned)} of the plan, {min(planned)} to {max(planned)}"
-            has = "has" if planned < own else "lacks"
-            return f"{has} {in_words(at(**{name: value}))}; allowed: {name} as {span}, each"
-    row = min(wanted - present or present - wanted)
-    has = "lacks" if row in wanted else "has"
-    return f"{has} {in_words(tuple(zip(columns, row, strict=True)))}; allowed: all rows of the plan, each once"
-
-
-def _prefixes(rows: pd.DataFrame, place: Coordinates, free: list[str], along: str) -> Iterator[str]:
-    """A run that ends early has the first of the recorded steps; one that is not followed, the last alone."""
-    number = next((name for name in NUMBERED[:2] if name in rows and name not in free), None)
-    rows = rows.dropna(subset=along)
-    for values, group in rows.groupby(free, sort=False, dropna=False) if free else [((), rows)]:
-        grid = np.sort(group[along].unique())
-        for run, own in group.groupby(number)[along] if number else [(None, group[along])]:
-            steps = np.sort(own.to_numpy())
-            if len(steps) != len(grid) and not np.array_equal(steps, grid[: len(steps)]) and [*steps] != [grid[-1]]:
-                lost = next(step for step in grid if step not in steps)
-                where = in_words((*place, *zip(free, values, strict=True), (number or "run", run)))
-                yield f"{where} lacks {along} {lost}; allowed: the first of the {len(grid)} recorded, or the last alone"
+def _first(table: pd.DataFrame, name: str, rows: "pd.Series[bool]", part: FigurePlan) -> str:
+    """The first of some rows in words: its keys, its line in the file, and its value in a column."""
+    position = int(rows.to_numpy().argmax())
+    row = table.iloc[position].to_dict()
+    where = _words(row, [key for key in part.figure.keys if key in table])
+    return f"at {where} (line {position + 2}) it is {row[name]!r}"

@@ -1,6 +1,8 @@
 """One look for every figure: print sizes, told apart without colour, the same bytes on every run."""
 
+import re
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,22 @@ BLACK, GREY, YELLOW = "#000000", "#7F7F7F", "#F0E442"
 PRINTED = "printed rows"
 """Label of the panels that :func:`print_rows` has filled, by which a drawing's tables are found."""
 DASHED, DASH_DOTTED, DOTTED = (0, (4, 1.5)), (0, (4, 1.2, 1, 1.2)), (0, (1, 1))
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", "–": "--", "—": "---", "…": r"\dots{}",
+    "[": "{[}", "*": "{*}",  # which the end of the row above would take as its own
+} | {letter: f"\\{letter}" for letter in "&%$#_{}"}  # fmt: skip
+_MATH = {
+    "−": "-", "±": r"\pm", "×": r"\times", "·": r"\cdot", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq", "≈": r"\approx",
+    "∞": r"\infty", "√": r"\surd", "ℓ": r"\ell", "→": r"\to", "∝": r"\propto", "∈": r"\in", "°": r"^\circ",
+    "²": "^2", "³": "^3", "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "ε": r"\varepsilon",
+    "ζ": r"\zeta", "η": r"\eta", "θ": r"\theta", "κ": r"\kappa", "λ": r"\lambda", "μ": r"\mu", "ν": r"\nu",
+    "ξ": r"\xi", "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "τ": r"\tau", "φ": r"\varphi", "χ": r"\chi", "ψ": r"\psi",
+    "ω": r"\omega", "Γ": r"\Gamma", "Δ": r"\Delta", "Θ": r"\Theta", "Λ": r"\Lambda", "Σ": r"\Sigma", "Φ": r"\Phi",
+    "Ψ": r"\Psi", "Ω": r"\Omega",
+}  # fmt: skip
+_LETTERS = str.maketrans(_SPECIAL | {letter: f"${command}$" for letter, command in _MATH.items()})
 
 
 def apply_style() -> None:
@@ -110,6 +128,30 @@ def print_rows(
             printed.set_in_layout(False)
         if number % ruled == 0:
             axes.axhline(number + 0.5, color="0.9" if number else "0.25", linewidth=0.6)
+
+
+def tables_in(drawing: Figure) -> str:
+    r"""The rows that :func:`print_rows` printed, a ``tabular`` for each panel, for ``\usepackage{booktabs}``."""
+    from pandas import DataFrame
+
+    tables = []
+    for axes in (axes for axes in drawing.axes if axes.get_label() == PRINTED):
+        by_row = groupby(axes.texts, lambda cell: cell.get_position()[1])
+        heading, *rows = ([escaped(cell.get_text()) for cell in row] for _, row in by_row)
+        columns = f"l{'r' * (len(heading) - 1)}"
+        tables.append(DataFrame(rows, columns=heading).to_latex(index=False, column_format=columns))
+    return "\n".join(tables)
+
+
+def escaped(text: str) -> str:
+    r"""A text as LaTeX prints it; what is between dollars is a formula, two spaces before a text are an indent.
+
+    >>> print(escaped("  50 % of a_1 & $L^{-1}$, 1 ≤ 4π"))
+    \quad 50 \% of a\_1 \& $L^{-1}$, 1 $\leq$ 4$\pi$
+    """
+    parts = re.split(r"(\$[^$]*\$)", re.sub("^  ", "\N{EM SPACE}", text))
+    plain = "".join(part if number % 2 else part.translate(_LETTERS) for number, part in enumerate(parts))
+    return plain.replace("\N{EM SPACE}", r"\quad ")
 
 
 def print_errors(axes: Axes, names: "pd.Series", shares: "pd.Series", places: Sequence[float]) -> None:

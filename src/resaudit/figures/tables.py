@@ -2,7 +2,7 @@
 
 import hashlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +12,17 @@ import pandas as pd
 
 from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import OtherSettings, ResauditError, TableError, UnplannedTable, one_named
+from resaudit.base.models import validated
 from resaudit.base.papers import add_papers, as_words, checkout, folder_of, module_of
 from resaudit.base.text import two_in_words
-from resaudit.figures.drawing import ODD_CONTENT, read_about, read_csv
+from resaudit.figures.draw import reference_file
+from resaudit.figures.drawing import ODD_CONTENT, figure_module, read_about, read_csv
 from resaudit.figures.expected import unexpected
-from resaudit.figures.references import reference_file
+from resaudit.figures.printed import Printed
 from resaudit.plan.composition import config_folder, datasets, files_of_figures
 from resaudit.plan.composition import load as composed
 from resaudit.plan.layout import Layout
+from resaudit.plan.models import Config
 from resaudit.plan.overrides import key_of
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_of
@@ -175,3 +178,25 @@ def errors_naming(table: str, name: str) -> Iterator[None]:
         raise TableError(
             f"{table}: {reason}; table(results) in {module_of(name)} makes it: correct that, then draw the figure again"
         ) from error
+
+
+def printed_values(config: Config, paper: str, figures: Mapping[str, Drawn]) -> list[Printed]:
+    """The tables of printed numbers of a paper; also of figures that were not drawn.
+
+    A figure has one if its module has a function ``beside_the_paper(figure, table)``, with the figure's configuration
+    and its table (None if it was not drawn). It gives all keys of :class:`Printed` but ``figure``. The remark says
+    where its table is at fault.
+    """
+    tables = []
+    for name, figure in config.figure.items():
+        beside = getattr(figure_module(name), "beside_the_paper", None) if name.startswith(f"{paper}/") else None
+        if beside is not None:
+            table = figures[name].table if name in figures else None
+            try:
+                with errors_naming(f"table of {name}", name):
+                    tables.append(validated(Printed, {"figure": name, **beside(figure, table)}, "printed"))
+            except ResauditError as error:
+                without = {"figure": name, **beside(figure, None)}
+                remark = f"Ours cannot be shown: {error}. {without['remark']}".rstrip()
+                tables.append(validated(Printed, without | {"remark": remark}, "printed"))
+    return tables

@@ -12,7 +12,7 @@ from residual.demystifying_resnet.experiments.results import Block, TrainingResu
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 Derived = dict[str, Callable[[pd.DataFrame], Any]]
-"""By column a function of the others (:func:`resaudit.figures.derived.contradictions`)."""
+"""By column a function of the others (:func:`resaudit.figures.expected.unexpected`)."""
 _INDEX = {"beyond_noise": "index", "every": "raw_index", "sizeable": "sizeable_index"}
 
 

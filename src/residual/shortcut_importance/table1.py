@@ -45,7 +45,7 @@ def _cell(row: pd.Series, rate: str, low: str, high: str) -> str:
 
 
 def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
-    """The paper's rates with ours (:func:`resaudit.figures.beside_papers.printed_values`)."""
+    """The paper's rates with ours (:func:`resaudit.figures.tables.printed_values`)."""
     protocol = figure.protocol
     rows = pd.DataFrame(
         [

@@ -7,9 +7,8 @@ from pathlib import Path
 from resaudit.base.errors import ArchiveError, ResauditError
 from resaudit.base.models import one_line
 from resaudit.claims.comparison import verdicts_on
-from resaudit.figures.beside_papers import printed_values
 from resaudit.figures.drawing import ODD_CONTENT, lay_out, plot_of
-from resaudit.figures.tables import Drawn
+from resaudit.figures.tables import Drawn, printed_values
 from resaudit.plan.plan import Plan, with_inputs
 from resaudit.share.judging import audited_table
 
