@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as npst
 
 from resaudit.base.errors import DataError, ResauditError
 from resaudit.data.description import described
-from resaudit.data.idx import parse_idx, to_idx
+from resaudit.data.images import parse_idx, to_idx
 from tests.refusals import refused
 
 

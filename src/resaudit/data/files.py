@@ -3,13 +3,13 @@
 import gzip
 import lzma
 import re
-import shutil
+import sys
 import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePath
 
 from resaudit.base.errors import DataError, ResauditError, listed
 from resaudit.data.dataset import StoredFile
@@ -31,45 +31,25 @@ def unpacked(place: Path) -> Iterator[Path]:
     if place.is_dir():
         yield place
         return
-    with tempfile.TemporaryDirectory() as name:
-        folder, size = Path(name), 0
-        # Not extractall(): its filters are missing from Python 3.11.3 and older.
-        with _readable(place), tarfile.open(place) as archive:
-            for member in archive:
-                path = PurePosixPath(member.name)
-                if member.isdir() or is_hidden(path):
-                    continue
-                source = archive.getmember(member.linkname) if member.islnk() else member
-                if not source.isreg() or path.is_absolute() or ".." in path.parts:
-                    raise ValueError(f"{path} is a link, a device or a pipe; allowed: files (tar -h follows links)")
-                size += source.size
-                if size > LARGEST_ARCHIVE:
-                    raise ValueError(f"it has more than {LARGEST_ARCHIVE} bytes")
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                content = archive.extractfile(source)
-                assert content is not None  # it is a regular file
-                with content, (folder / path).open("wb") as file:
-                    shutil.copyfileobj(content, file)
-                    if file.tell() != source.size:
-                        raise EOFError(f"it ends inside {path}")
-            _check_end(archive)
-        yield folder
+    size = 0
 
+    def taken(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+        nonlocal size
+        size += member.size
+        if size > LARGEST_ARCHIVE:
+            raise ValueError(f"it has more than {LARGEST_ARCHIVE} bytes")
+        return None if is_hidden(PurePath(member.name)) else tarfile.data_filter(member, folder)
 
-def _check_end(archive: tarfile.TarFile) -> None:
-    """Check that the last member is followed by zeros alone, two blocks or more.
-
-    At a header that is cut or damaged, tarfile ends as at the archive's end.
-    """
-    assert archive.fileobj is not None
-    archive.fileobj.seek(archive.offset)
-    zeros = 0
-    while block := archive.fileobj.read(2**20):
-        if block.strip(b"\0"):
-            raise ValueError(f"it is damaged, or holds more, at byte {archive.offset + zeros} of the unpacked archive")
-        zeros += len(block)
-    if zeros < 2 * tarfile.BLOCKSIZE:
-        raise EOFError("it is cut off: it does not end in two blocks of zeros")
+    with tempfile.TemporaryDirectory() as folder:
+        with _readable(place), tarfile.open(place, errorlevel=2) as archive:
+            archive.extractall(folder, filter=taken)
+            # At a header that is cut or damaged, tarfile ends as at the archive's end, which is two blocks of zeros.
+            assert archive.fileobj is not None
+            archive.fileobj.seek(archive.offset)
+            rest = [0 if block.strip(b"\0") else len(block) for block in _blocks(archive.fileobj.read)]
+            if 0 in rest or sum(rest) < 2 * tarfile.BLOCKSIZE:
+                raise EOFError("it is cut off or damaged, or goes on after its end")
+        yield Path(folder)
 
 
 def children(folder: Path) -> list[Path]:
@@ -84,13 +64,17 @@ def beginning(path: Path, count: int) -> bytes:
         if path.exists() and not path.is_file():
             raise OSError("it is a folder, a device or a pipe")
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = bytearray()
-            # In blocks: read(count) would allocate count bytes, whatever the file holds.
-            while block := file.read(min(count - len(content), 2**20)):
-                content += block
+            content = b"".join(_blocks(file.read, count))
         if content.startswith(_POINTER):
             raise ValueError(what_it_is(path))
-        return bytes(content)
+        return content
+
+
+def _blocks(read: Callable[[int], bytes], count: int = sys.maxsize) -> Iterator[bytes]:
+    """The first bytes of a file, in blocks: ``read(count)`` would allocate as many, whatever the file has."""
+    while block := read(min(count, 2**20)):
+        yield block
+        count -= len(block)
 
 
 def right_one(candidates: Sequence[Path], read: Callable[[Path], bytes], file: StoredFile) -> bytes:

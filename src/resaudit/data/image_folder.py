@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.base.errors import DataError, ResauditError, listed
+from resaudit.base.errors import DataError, listed
 from resaudit.data.dataset import LARGEST_CLASSES, LARGEST_FILE
 from resaudit.data.files import children, first_line, unpacked, what_it_is
-from resaudit.data.idx import to_idx
+from resaudit.data.images import to_idx
 
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".webp")
 """Suffixes of the images that are read."""
@@ -76,30 +76,22 @@ def _files(place: Path, folder: Path) -> Files:
         raise DataError(f"{place} has train, val and test; allowed: train with test or val")
     files: Files = {}
     for split, split_folder in {"train": root / "train", "test": root / ("val" if validation else "test")}.items():
-        files[split] = {}
-        for path in children(split_folder) if split_folder.is_dir() else ():
-            if path.is_dir():
-                images = children(path)
-                for image in images:
-                    if not image.is_file() or _is_an_images(image.name):
-                        raise _misplaced(image, root)
-                # Other files, such as a README, are left out.
-                files[split][path.name] = [image for image in images if image.suffix.lower() in IMAGE_SUFFIXES]
-            elif not path.is_file() or path.suffix.lower() in IMAGE_SUFFIXES or _is_an_images(path.name):
-                raise _misplaced(path, root)
+        inside = children(split_folder) if split_folder.is_dir() else []
+        of_class = {path.name: children(path) for path in inside if path.is_dir()}
+        for path in [path for path in inside if not path.is_dir()] + [
+            path for each in of_class.values() for path in each
+        ]:
+            lost = path.name.lower().endswith(UNREAD_SUFFIXES) or _UNFINISHED.search(path.name)
+            if lost or not path.is_file() or (path in inside and path.suffix.lower() in IMAGE_SUFFIXES):
+                raise DataError(
+                    f"{path.relative_to(root).as_posix()} would be left out; allowed: images {LAYOUT} "
+                    f"({listed(IMAGE_SUFFIXES)}), and links to these"
+                )
+        # Other files, such as a README, are left out.
+        files[split] = {
+            label: [path for path in each if path.suffix.lower() in IMAGE_SUFFIXES] for label, each in of_class.items()
+        }
     return files
-
-
-def _is_an_images(name: str) -> bool:
-    """Whether a file of this name may be an image that is not read."""
-    return name.lower().endswith(UNREAD_SUFFIXES) or _UNFINISHED.search(name) is not None
-
-
-def _misplaced(path: Path, root: Path) -> ResauditError:
-    return DataError(
-        f"{path.relative_to(root).as_posix()} would be left out; allowed: images {LAYOUT} ({listed(IMAGE_SUFFIXES)}), "
-        "and links to these"
-    )
 
 
 def _pixels(path: Path, name: str, shape: tuple[int, ...] | None) -> np.ndarray:

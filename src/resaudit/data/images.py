@@ -1,10 +1,22 @@
-"""Labelled images in memory."""
+"""Labelled images in memory, and how they are stored: IDX files, or the records of :mod:`resaudit.data.cifar`.
 
+The IDX format of MNIST is a big-endian header, then unsigned bytes.
+"""
+
+import math
+import struct
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from resaudit.base.errors import DataError
+from resaudit.data.cifar import parse_records
+from resaudit.data.dataset import FILES, CifarDataset, Dataset, ImageFolderDataset
+
+_UNSIGNED_BYTES = 0x08
+LARGEST_RANK = 4
+"""Most dimensions of an array; MNIST's images have three, images in colours four."""
 
 
 @dataclass(frozen=True)
@@ -27,3 +39,87 @@ def refuse_black(images: np.ndarray, name: str) -> None:
     """
     if not images.reshape(len(images), -1).any(axis=1).all():
         raise DataError(f"{name} has a black image, which has no direction")
+
+
+def read_image_set(dataset: Dataset, folder: Path) -> ImageSet:
+    """A fetched data set; images of IDX files without channels have one, and class folders are :func:`dealt`."""
+    if isinstance(dataset, CifarDataset):
+        train = _cifar(dataset, folder, [key for key in dataset.files if key != "test"])
+        test = _cifar(dataset, folder, ["test"])
+    else:
+        arrays = [parse_idx(dataset.files[key].stored_in(folder), key) for key in FILES]
+        train, test = (
+            (images[:, None] if images.ndim == 3 else images, labels) for images, labels in (arrays[:2], arrays[2:])
+        )
+    for images, labels in (train, test):
+        if images.ndim != 4 or labels.shape != images.shape[:1]:
+            raise DataError(f"{dataset.name} has images of shape {images.shape!s} and labels of shape {labels.shape!s}")
+        if labels.max() >= dataset.classes:
+            remedy = f"set classes in config/dataset/{dataset.name}.yaml"
+            raise DataError(f"{dataset.name} has labels up to {labels.max()}, but {dataset.classes} classes; {remedy}")
+    if isinstance(dataset, ImageFolderDataset):
+        train, test = ((images[order], labels[order]) for images, labels in (train, test) for order in [dealt(labels)])
+    return ImageSet(*train, *test, dataset.classes)
+
+
+def dealt(labels: np.ndarray) -> np.ndarray:
+    """The order that takes one image of each class in turn: the first thousand, or a half, have all classes alike.
+
+    Args:
+        labels: shape (images,).
+
+    >>> dealt(np.array([0, 0, 0, 1, 1]))
+    array([0, 3, 1, 4, 2])
+    """
+    turn = np.empty(len(labels), dtype=np.int64)
+    for label in np.unique(labels):
+        turn[labels == label] = np.arange(np.sum(labels == label))
+    return np.lexsort((labels, turn))
+
+
+def _cifar(dataset: CifarDataset, folder: Path, keys: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    batches = [parse_records(dataset.files[key].stored_in(folder), dataset, key) for key in keys]
+    images, labels = zip(*batches, strict=True)
+    return np.concatenate(images), np.concatenate(labels)
+
+
+def parse_idx(content: bytes, name: str) -> np.ndarray:
+    """Read an IDX file of unsigned bytes.
+
+    Args:
+        content: bytes of the file.
+        name: name of the file, for errors.
+
+    Returns:
+        A read-only array of dtype uint8 with the header's shape.
+    """
+    first, shape = parse_header(content, name)
+    if len(content) != first + math.prod(shape):
+        raise DataError(
+            f"{name} has {len(content)} bytes, but its IDX header {shape!s} means {first + math.prod(shape)}"
+        )
+    return np.frombuffer(content, dtype=np.uint8, offset=first).reshape(shape)
+
+
+def parse_header(content: bytes, name: str) -> tuple[int, tuple[int, ...]]:
+    """The number of bytes of an IDX file's header, and the shape that it states; raises as :func:`parse_idx`."""
+    rank = content[3] if len(content) > 3 else 0
+    first = 4 + 4 * rank
+    if content[:3] != bytes((0, 0, _UNSIGNED_BYTES)) or len(content) < first:
+        raise DataError(f"{name} is not an IDX file of unsigned bytes")
+    shape = struct.unpack(f">{rank}I", content[4:first])
+    if not 1 <= rank <= LARGEST_RANK or 0 in shape:
+        raise DataError(
+            f"{name} has the shape {shape[:8]!s} by its IDX header; allowed: 1 to {LARGEST_RANK} sizes, none of them 0"
+        )
+    return first, shape
+
+
+def to_idx(array: np.ndarray) -> bytes:
+    """The IDX file of an array of unsigned bytes, the inverse of :func:`parse_idx`.
+
+    >>> to_idx(np.array([7, 9], dtype=np.uint8)).hex()
+    '00000801000000020709'
+    """
+    header = struct.pack(f">HBB{array.ndim}I", 0, _UNSIGNED_BYTES, array.ndim, *array.shape)
+    return header + np.ascontiguousarray(array, dtype=np.uint8).tobytes()

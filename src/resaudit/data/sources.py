@@ -27,12 +27,11 @@ from resaudit.data.dataset import (
     IdxDataset,
     ImageFolderDataset,
     Source,
-    StoredFile,
     Wheel,
 )
 from resaudit.data.files import DAMAGED, beginning, is_web_page, right_one
-from resaudit.data.idx import to_idx
 from resaudit.data.image_folder import decoded
+from resaudit.data.images import to_idx
 
 SECONDS_TO_CONNECT = 30.0
 SECONDS_TO_DOWNLOAD = 600.0
@@ -53,7 +52,7 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
     files = dict(dataset.files)
     for key, file in dataset.files.items():
         with suppress(ResauditError):
-            read_verified(folder, file)
+            file.stored_in(folder)
             del files[key]
     if not files:
         return [f"{folder} holds {dataset.title} already"]
@@ -72,16 +71,6 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
                 temporary.write_bytes(contents[key])
         return [*attempts, f"{source}: {dataset.title}, checksums right, stored in {folder}"]
     raise DataError(f"no source has {dataset.title}; tried {listed(attempts)}; by hand: {dataset.by_hand}")
-
-
-def read_verified(folder: Path, file: StoredFile) -> bytes:
-    """A fetched file's bytes, after checking the digest."""
-    try:
-        content = (folder / file.name).read_bytes()
-        file.check(content)
-    except (OSError, ResauditError) as error:
-        raise DataError(f"{folder / file.name} is unusable: {error}; remove it, run again") from error
-    return content
 
 
 def _read(source: Source, dataset: Dataset) -> Contents:
