@@ -22,8 +22,6 @@ _WEB_PAGE = re.compile(
     rb"(\xef\xbb\xbf)?\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 
-_POINTER = b"version https://git-lfs.github.com/spec/"
-
 
 @contextmanager
 def unpacked(place: Path) -> Iterator[Path]:
@@ -63,11 +61,10 @@ def beginning(path: Path, count: int) -> bytes:
     with _readable(path):
         if path.exists() and not path.is_file():
             raise OSError("it is a folder, a device or a pipe")
+        if other := what_it_is(path):
+            raise ValueError(other)
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = b"".join(_blocks(file.read, count))
-        if content.startswith(_POINTER):
-            raise ValueError(what_it_is(path))
-        return content
+            return b"".join(_blocks(file.read, count))
 
 
 def _blocks(read: Callable[[int], bytes], count: int = sys.maxsize) -> Iterator[bytes]:
@@ -116,24 +113,15 @@ def first_line(error: BaseException) -> str:
 
 
 def what_it_is(path: Path) -> str | None:
-    """What a file is that cannot be read, if it is what often stands in another's place."""
-    if is_web_page(path):
-        return "it is a web page, not the file"
+    """What a file is, if it is what often stands in another's place."""
     with suppress(OSError):
         if path.is_file():
             with path.open("rb") as file:
-                start = file.read(len(_POINTER))
-            if start == _POINTER:
+                start = file.read(1024)
+            if _WEB_PAGE.match(start):
+                return "it is a web page, not the file"  # of a proxy, a portal or a login
+            if start.startswith(b"version https://git-lfs.github.com/spec/"):
                 return "it is a pointer of git-LFS, not the file; 'git lfs pull' gets that"
             if start.startswith(b"PK\x03\x04"):
                 return "it is a zip archive; unpack it"
     return None
-
-
-def is_web_page(path: Path) -> bool:
-    """Whether a file begins as one: what a proxy, a portal or a login answers in place of a file."""
-    with suppress(OSError):
-        if path.is_file():
-            with path.open("rb") as file:
-                return _WEB_PAGE.match(file.read(1024)) is not None
-    return False

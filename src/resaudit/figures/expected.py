@@ -34,7 +34,7 @@ def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
     (:func:`~resaudit.figures.doubled.doubled`), and its columns against those that they follow from, by the functions
     ``DERIVED`` of the figure's module.
     """
-    checks = (_keys, _numbers, _counts, _rows, _doubled, _derived)
+    checks = (_keys, _numbers, _counts, _rows, lambda *_: doubled(table, part.figure.keys), _derived)
     try:
         return next((wrong for check in checks for wrong in check(table, part)), None)
     except ODD_CONTENT as error:
@@ -140,10 +140,6 @@ def _prefixes(rows: pd.DataFrame, at: list[str], along: str) -> Iterator[str]:
 def _words(row: Mapping[Any, Any], columns: Sequence[str]) -> str:
     """A row's values in some columns in words, without empty ones."""
     return in_words(tuple((name, row[name]) for name in columns if name != WHOLE and row[name] == row[name]))
-
-
-def _doubled(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
-    return doubled(table, part.figure.keys)
 
 
 def _derived(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:

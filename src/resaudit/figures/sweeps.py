@@ -64,14 +64,10 @@ def screened(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 def best_rates(table: "pd.DataFrame", column: str) -> dict[Key, BestRate]:
     """The best rate of each network and depth, by a column of final losses; of fresh runs if there are any."""
-    return {key: _best_rate(rows, column) for key, rows in table.groupby(["network", "depth"], sort=False)}
-
-
-def _best_rate(rows: "pd.DataFrame", column: str) -> BestRate:
-    grid, losses = sweep(screened(rows), column)
-    if not is_confirmed(rows):
-        return choose_rate(grid, losses)
-    return choose_rate(*sweep(fresh(rows), column), grid=grid)
+    return {
+        key: choose_rate(*sweep(fresh(rows), column), grid=sweep(screened(rows), column)[0])
+        for key, rows in table.groupby(["network", "depth"], sort=False)
+    }
 
 
 def bounding_rates(table: "pd.DataFrame", column: str) -> dict[Key, float]:
