@@ -8,8 +8,7 @@ from collections.abc import Callable
 import torch
 
 import resaudit
-from resaudit.data.moments import Moments, moments_of
-from resaudit.data.whitening import Whitened, whiten
+from resaudit.data.whiten import Moments, Whitened, moments_of, whiten
 
 
 def whitened_mnist() -> tuple[Whitened, Moments]:

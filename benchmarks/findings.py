@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from resaudit.data.moments import Moments
+from resaudit.data.whiten import Moments
 from resaudit.figures.rates import BestRate
 from resaudit.figures.sweeps import best_rates
 from resaudit.plan.composition import load

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from resaudit.data.moments import moments_of
-from resaudit.data.whitening import Whitened, whiten
+from resaudit.data.whiten import Whitened, moments_of, whiten
 from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import network_named

@@ -23,8 +23,7 @@ from hessian_eigenthings import HessianOperator, lanczos, supervised_loss
 from pyhessian import hessian as pyhessian
 from tests.oracle.test_hessians import Residual
 
-from resaudit.data.moments import Moments
-from resaudit.data.whitening import Whitened
+from resaudit.data.whiten import Moments, Whitened
 from residual.demystifying_resnet.curvature.counts import counted_by
 from residual.demystifying_resnet.curvature.products import HessianProduct
 from residual.demystifying_resnet.curvature.spectra import Spectra

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from benchmarks.common import by_turns, machine, whitened_mnist
 
-from resaudit.data.whitening import Whitened
+from resaudit.data.whiten import Whitened
 from residual.demystifying_resnet.networks.functions import output
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network, network_named

@@ -32,7 +32,7 @@ import pandas as pd
 from resaudit.audit.changes import opposed
 from resaudit.audit.claim_models import CheckFinding, standings_of
 from resaudit.audit.models import Audit
-from resaudit.figures.by_loss import descending, interpolate
+from resaudit.figures.curves import descending, interpolate
 
 NUMERAL = r"[−-]?\d+(?: \d{3})*(?:\.\d+)?(?:e-?\d+)?"
 NAMES = (

@@ -29,28 +29,28 @@ if TYPE_CHECKING:
     from resaudit.data.fetch import Fetch as Fetch
     from resaudit.data.images import ImageSet as ImageSet
     from resaudit.data.images import refuse_black as refuse_black
-    from resaudit.data.moments import Moments as Moments
-    from resaudit.data.moments import moments_of as moments_of
+    from resaudit.data.whiten import Moments as Moments
     from resaudit.data.whiten import Whiten as Whiten
-    from resaudit.data.whitening import Whitened as Whitened
-    from resaudit.figures.by_loss import above_optimum as above_optimum
-    from resaudit.figures.by_loss import interpolate as interpolate
-    from resaudit.figures.by_loss import loss_axis as loss_axis
-    from resaudit.figures.by_loss import plot_against_loss as plot_against_loss
-    from resaudit.figures.by_loss import whole_runs as whole_runs
-    from resaudit.figures.fits import slope as slope
-    from resaudit.figures.possible import Share as Share
-    from resaudit.figures.possible import as_exact as as_exact
-    from resaudit.figures.possible import as_repeated as as_repeated
-    from resaudit.figures.possible import as_share as as_share
+    from resaudit.data.whiten import Whitened as Whitened
+    from resaudit.data.whiten import moments_of as moments_of
+    from resaudit.figures.curves import NO_EPOCH as NO_EPOCH
+    from resaudit.figures.curves import above_optimum as above_optimum
+    from resaudit.figures.curves import interpolate as interpolate
+    from resaudit.figures.curves import loss_axis as loss_axis
+    from resaudit.figures.curves import plot_against_loss as plot_against_loss
+    from resaudit.figures.curves import recorded_epochs as recorded_epochs
+    from resaudit.figures.curves import slope as slope
+    from resaudit.figures.curves import snapshot_epochs as snapshot_epochs
+    from resaudit.figures.curves import whole_runs as whole_runs
+    from resaudit.figures.printed import Share as Share
+    from resaudit.figures.printed import as_exact as as_exact
+    from resaudit.figures.printed import as_repeated as as_repeated
+    from resaudit.figures.printed import as_share as as_share
     from resaudit.figures.printed import over_runs as over_runs
     from resaudit.figures.rates import NEAR as NEAR
     from resaudit.figures.rates import BestRate as BestRate
     from resaudit.figures.rates import choose_rate as choose_rate
     from resaudit.figures.rates import rates_to_confirm as rates_to_confirm
-    from resaudit.figures.snapshots import NO_EPOCH as NO_EPOCH
-    from resaudit.figures.snapshots import recorded_epochs as recorded_epochs
-    from resaudit.figures.snapshots import snapshot_epochs as snapshot_epochs
     from resaudit.figures.style import BLACK as BLACK
     from resaudit.figures.style import BLUE as BLUE
     from resaudit.figures.style import DASH_DOTTED as DASH_DOTTED

@@ -13,7 +13,7 @@ from resaudit.audit.claim_models import JudgedClaim
 from resaudit.audit.models import Robustness
 from resaudit.audit.schema import check_audit
 from resaudit.figures.drawing import read_csv
-from resaudit.figures.possible import Share, as_share
+from resaudit.figures.printed import Share, as_share
 from resaudit.figures.style import apply_style, panels
 
 TABLES = Path(__file__).parents[1] / "workflow" / "expected" / "demystifying_resnet"

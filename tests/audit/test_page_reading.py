@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from resaudit.figures.possible import Share, as_share, examined_in_words
+from resaudit.figures.printed import Share, as_share, examined_in_words
 from tests.audit import example
 from tests.audit.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser
 from tests.claims.made import mentions

@@ -19,9 +19,9 @@ from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
 from resaudit.claims.checks.means import ZeroOfExponent
 from resaudit.claims.checks.rows import epoch_at
 from resaudit.figures import doubled as doubled_runs
+from resaudit.figures.curves import snapshot_epochs
 from resaudit.figures.drawing import write_csv
 from resaudit.figures.expected import ALONG, COUNTED, unexpected
-from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.tables import drawn
 from resaudit.plan.experiment import Coordinates, Experiment
 from resaudit.plan.plan import make_plan

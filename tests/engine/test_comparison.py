@@ -25,9 +25,9 @@ from resaudit.claims.comparison import (
 )
 from resaudit.cli import commands as cli
 from resaudit.figures import draw as kept_tables
+from resaudit.figures.curves import snapshot_epochs
 from resaudit.figures.draw import reference_file, references
 from resaudit.figures.drawing import read_about, read_csv, write_csv
-from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.tables import Drawn, drawn
 from resaudit.plan.composition import load
 from resaudit.plan.figure import ColumnTolerance, Figure

@@ -17,9 +17,7 @@ import torch
 
 from resaudit.base.errors import ConfigError, MachineError, ResauditError, ResultsError
 from resaudit.base.files import sha256_of, write_json, written_whole
-from resaudit.data.moments import Moments
-from resaudit.data.whiten import summary
-from resaudit.data.whitening import Whitened
+from resaudit.data.whiten import Moments, Whitened, summary
 from resaudit.jobs.checkpoints import Checkpoint, made_by
 from resaudit.jobs.job import Execution, Work
 from resaudit.jobs.results import save_arrays

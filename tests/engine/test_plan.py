@@ -10,7 +10,7 @@ from resaudit.audit.job import AuditJob
 from resaudit.base.errors import ConfigError
 from resaudit.claims.job import robustness_job
 from resaudit.data.whiten import Whiten
-from resaudit.figures.snapshots import snapshot_epochs
+from resaudit.figures.curves import snapshot_epochs
 from resaudit.jobs.job import Job
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import Experiment

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from resaudit.figures.possible import Share, as_exact, as_repeated, as_share, consistent
+from resaudit.figures.printed import Share, as_exact, as_repeated, as_share, consistent
 
 Printer = Callable[[Fraction, int], str]
 

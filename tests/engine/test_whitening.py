@@ -8,8 +8,7 @@ import pytest
 
 from resaudit.base.errors import ConfigError
 from resaudit.data.dataset import Signs
-from resaudit.data.moments import Moments, moments_of
-from resaudit.data.whitening import Whitened, whiten
+from resaudit.data.whiten import Moments, Whitened, moments_of, whiten
 from tests.refusals import refused
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.data.moments import Moments
-from resaudit.data.whitening import Whitened
+from resaudit.data.whiten import Moments, Whitened
 from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
 from residual.demystifying_resnet.networks.ensemble import Ensemble

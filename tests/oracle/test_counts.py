@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.data.moments import Moments, moments_of
+from resaudit.data.whiten import Moments, moments_of
 from residual.demystifying_resnet.curvature.chain import chains_of
 from residual.demystifying_resnet.curvature.counts import count_below
 from residual.demystifying_resnet.curvature.kernels.library import library

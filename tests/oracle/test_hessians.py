@@ -8,7 +8,7 @@ import pytest
 import torch
 from curvlinops import HessianLinearOperator
 
-from resaudit.data.moments import Moments
+from resaudit.data.whiten import Moments
 from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.curvature.linear import hessians
 from residual.demystifying_resnet.curvature.spectrum import spectra_along

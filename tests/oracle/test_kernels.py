@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.data.moments import Moments
-from resaudit.data.whitening import Whitened
+from resaudit.data.whiten import Moments, Whitened
 from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.networks.functions import FUNCTIONS
 from residual.demystifying_resnet.networks.initialization import initial_weights

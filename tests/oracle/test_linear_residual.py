@@ -13,7 +13,7 @@ import torch
 from scipy.linalg import expm, fractional_matrix_power, logm
 from scipy.stats import ortho_group
 
-from resaudit.data.moments import Moments
+from resaudit.data.whiten import Moments
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.linear import LinearObjective
 from residual.identity_matters import plain

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.data.moments import moments_of
-from resaudit.data.whitening import Whitened
+from resaudit.data.whiten import Whitened, moments_of
 from resaudit.jobs import code
 from residual.demystifying_resnet import plain as demystifying
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along

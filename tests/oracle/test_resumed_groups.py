@@ -9,8 +9,7 @@ import pytest
 
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
-from resaudit.data.moments import Moments
-from resaudit.data.whiten import Whiten
+from resaudit.data.whiten import Moments, Whiten
 from resaudit.jobs.checkpoints import Checkpoint
 from resaudit.jobs.job import Execution, Job, Work
 from residual.demystifying_resnet.jobs import Hessians

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resaudit.base.errors import ConfigError
-from resaudit.data.moments import Moments, moments_of
-from resaudit.data.whitening import Whitened
+from resaudit.data.whiten import Moments, Whitened, moments_of
 from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.networks.functions import FUNCTIONS
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, Network

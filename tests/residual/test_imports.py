@@ -12,7 +12,7 @@ from tests.conftest import CHECKOUT
 
 NUMPY_ONLY = (
     "resaudit.jobs.runner",
-    "resaudit.data.whitening",
+    "resaudit.data.whiten",
     "residual.identity_matters.linear.factoring",
     "residual.stable_scaling.network.gradients",
     "residual.stable_scaling.network.propagation",

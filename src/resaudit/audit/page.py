@@ -22,7 +22,7 @@ from resaudit.base import text
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
 from resaudit.base.files import written_whole
 from resaudit.claims.records import VariantRun
-from resaudit.figures.possible import examined_in_words
+from resaudit.figures.printed import examined_in_words
 
 BY_CONCERN = ("contradicted", "depends", "inconclusive", FITTED, "supported", "not run")
 POINTS_SHOWN = 8

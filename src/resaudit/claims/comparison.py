@@ -16,10 +16,10 @@ from resaudit.base.errors import DifferenceError, ResauditError, TableError, in_
 from resaudit.base.files import sha256_of, write_json
 from resaudit.claims.decision import shared_level
 from resaudit.claims.verdicts import judge
+from resaudit.figures.curves import EPOCHS_IN_LARGE_REFERENCE, NO_EPOCH, snapshot_epochs
 from resaudit.figures.draw import references
 from resaudit.figures.drawing import read_about, read_csv, write_csv
 from resaudit.figures.expected import ALONG
-from resaudit.figures.snapshots import EPOCHS_IN_LARGE_REFERENCE, NO_EPOCH, snapshot_epochs
 from resaudit.figures.sweeps import CONFIRMATION, STAGE, fresh, is_confirmed
 from resaudit.figures.tables import Drawn, drawn, errors_naming
 from resaudit.plan.figure import ColumnTolerance, Figure

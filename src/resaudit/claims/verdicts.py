@@ -24,7 +24,7 @@ from resaudit.claims.decision import (
     verdict_of_choices,
 )
 from resaudit.claims.intervals import covered, interval, median_interval, median_ratio_interval, share_interval
-from resaudit.figures.by_loss import whole_runs
+from resaudit.figures.curves import whole_runs
 from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Limit
 

@@ -1,12 +1,48 @@
-"""The numbers that papers print, beside ours."""
+"""The numbers that papers print, beside ours, and whether they can be: by the arithmetic of shares and counts.
 
-from typing import Annotated, Any
+A share of n images is a whole number of them, a mean over r runs a whole number of n r. If there are few images for the
+digits that are printed, not every number is such a share: a table can be examined without its data (GRIM: Brown and
+Heathers, Social Psychological and Personality Science 8, 2017). This is never a verdict on a claim: a number that is
+possible may still be wrong.
+"""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Annotated, Any, Literal
 
 import pandas as pd
 from pydantic import Field, model_validator
 
 from resaudit.base.models import Count, PairId, Part
-from resaudit.figures.possible import Examined, consistent
+
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Share(Part):
+    """A share of images (or of other trials), or the mean of such shares over runs."""
+
+    of: Positive
+    """Number of images."""
+    runs: Positive = 1
+    """Number of runs whose mean is printed."""
+    reason: str
+    """Why the number may be this share."""
+
+
+class Examined(Part):
+    """A test of a printed number by arithmetic."""
+
+    test: Literal["share", "exact value", "repetition"]
+    """What it was held against: a share of images, of which one must be possible; an exact value; another place."""
+    of: str
+    """Which share, value or place."""
+    possible: bool
+    """Whether a value that passes is printed like this."""
+    chance: Annotated[float, Field(ge=0, le=1)]
+    """The share of numbers with as many decimals that pass; 1: the test cannot fail."""
+    nearest: str
+    """The value that decided: the nearest share, the count, or the other number."""
 
 
 class PrintedValue(Part):
@@ -70,3 +106,93 @@ def over_runs(values: "pd.Series | None") -> dict[str, Any]:
         deviation = float(values.std(ddof=1))
         low, high = mean - deviation, mean + deviation
     return {"here": mean, "low": low, "high": high, "n": len(values)}
+
+
+def as_share(number: str, share: Share, whole: int) -> Examined:
+    """Whether a number is printed for some count of images.
+
+    Args:
+        number: as printed, with its trailing zeros.
+        share: what it may be a share of.
+        whole: the number that stands for all images: 100 for per cent, else 1.
+
+    >>> images = Share(of=5000, reason="half of the test images")
+    >>> as_share("6.38", images, 100).nearest, as_share("6.37", images, 100).possible
+    ('319 of 5000 is 6.38', False)
+    """
+    trials, digit = share.of * share.runs, _last_digit(number)
+    per_unit = Fraction(trials, whole)
+    least, most = values_printed_as(number)
+    if share.runs > 1 and Fraction(whole, share.of) % digit:
+        # The runs' shares may have been rounded, or cut off, before their mean was taken.
+        least, most = least - digit / 2, most + digit
+    first = max(0, math.ceil(least * per_unit))
+    nearest = min(round(Fraction(number) * per_unit), trials)
+    return Examined(
+        test="share",
+        of=f"{share.of}" + (f", mean over {share.runs} runs" if share.runs > 1 else "") + f": {share.reason}",
+        possible=first < most * per_unit and first <= trials,
+        chance=_chance((most - least) * per_unit, least * per_unit, (digit * per_unit).denominator),
+        nearest=f"{nearest} of {trials} is {float(nearest / per_unit):.{len(number) + 2}g}",
+    )
+
+
+def as_exact(number: str, value: float) -> Examined:
+    """Whether a number is printed for a value that is known exactly, such as a count of parameters."""
+    least, most = values_printed_as(number)
+    possible = least <= Fraction(value) < most
+    return Examined(test="exact value", of="counted here", possible=possible, chance=0.0, nearest=f"{value:.10g}")
+
+
+def as_repeated(number: str, other: str, where: str) -> Examined:
+    """Whether the number and another one, printed elsewhere, can be of the same value."""
+    (least, most), (low, high) = values_printed_as(number), values_printed_as(other)
+    possible = low < most and least < high
+    return Examined(test="repetition", of=where, possible=possible, chance=0.0, nearest=other)
+
+
+def examined_in_words(test: Examined) -> str:
+    """A test and its result, in words.
+
+    >>> examined_in_words(as_share("6.38", Share(of=5000, reason="half of the test images"), 100))
+    'possible: 319 of 5000 is 6.38 (as 50 % of all numbers with these digits)'
+    >>> examined_in_words(as_exact("13.59", 13.538736)), examined_in_words(as_repeated("13.5", "13.54", "section 4.1"))
+    ('impossible: exactly 13.538736', 'possible: 13.54 in section 4.1')
+    """
+    result = "possible" if test.possible else "impossible"
+    match test.test:
+        case "share":
+            return f"{result}: {test.nearest} (as {100 * test.chance:.3g} % of all numbers with these digits)"
+        case "exact value":
+            return f"{result}: exactly {test.nearest}"
+        case "repetition":
+            return f"{result}: {test.nearest} in {test.of}"
+
+
+def consistent(tests: Iterable[Examined]) -> bool | None:
+    """Whether one of the shares is possible, and every other test passes; None without a test."""
+    shares = [test.possible for test in tests if test.test == "share"]
+    others = [test.possible for test in tests if test.test != "share"]
+    return (any(shares) or not shares) and all(others) if shares or others else None
+
+
+def values_printed_as(number: str) -> tuple[Fraction, Fraction]:
+    """The values that are printed as a number: rounded up, down or to even, or cut off.
+
+    Returns:
+        The least value, and the one from which on no value is printed so.
+
+    >>> [float(end) for end in values_printed_as("6.38")]
+    [6.375, 6.39]
+    """
+    return Fraction(number) - _last_digit(number) / 2, Fraction(number) + _last_digit(number)
+
+
+def _last_digit(number: str) -> Fraction:
+    return Fraction(1, 10 ** len(number.partition(".")[2]))
+
+
+def _chance(width: Fraction, least: Fraction, places: int) -> float:
+    """The share of numbers with a count in their interval; its left ends lie at ``places`` equal steps to a count."""
+    nearest = -least % Fraction(1, places)
+    return min(1.0, max(0, math.ceil((width - nearest) * places)) / places)

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resaudit.data.moments import Moments
+from resaudit.data.whiten import Moments
 from resaudit.runtime import extensions
 from residual.demystifying_resnet.curvature import counts, structured
 from residual.demystifying_resnet.curvature.bracketing import Bracketing, CountsInconsistent, Extrapolation

@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resaudit.base.errors import Interrupted, MachineError
-from resaudit.data.moments import Moments
-from resaudit.data.whitening import Whitened
+from resaudit.data.whiten import Moments, Whitened
 from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, forget
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network, network_named

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-from resaudit.data.moments import Moments
-from resaudit.figures.by_loss import interpolate_by_loss
+from resaudit.data.whiten import Moments
+from resaudit.figures.curves import interpolate_by_loss
 from resaudit.figures.drawing import read_csv, write_csv
 from resaudit.figures.sweeps import SCREENING
 from residual.demystifying_resnet import fig03, fig04, fig04_deep, fig05, fig06, fig07, fig08, shortcut_depths

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from resaudit.base.files import sha256_of, write_json
-from resaudit.data.moments import Moments
-from resaudit.data.whiten import Whiten
+from resaudit.data.whiten import Moments, Whiten
 from resaudit.jobs.job import Execution, Work
 from resaudit.jobs.results import save_arrays
 from resaudit.plan.plan import plan_figure, with_inputs

@@ -8,7 +8,7 @@ import torch
 
 from resaudit.base.errors import ConfigError
 from resaudit.cli.workflow import warn
-from resaudit.data.whitening import Whitened
+from resaudit.data.whiten import Whitened
 from resaudit.jobs.job import Execution, Work
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from resaudit.data.dataset import FILES, Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.data.whiten import Whiten
-from resaudit.figures.snapshots import snapshot_epochs
+from resaudit.figures.curves import snapshot_epochs
 from resaudit.jobs.job import Job, content_id
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import at

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.data.moments import Moments
+from resaudit.data.whiten import Moments
 from residual.demystifying_resnet.curvature.linear import hessians
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.curvature.spectrum import spectra_along, spectrum_statistics

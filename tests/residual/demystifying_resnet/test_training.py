@@ -6,8 +6,7 @@ import torch
 
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
-from resaudit.data.moments import Moments, moments_of
-from resaudit.data.whiten import Whiten
+from resaudit.data.whiten import Moments, Whiten, moments_of
 from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
 from residual.demystifying_resnet.jobs.train import Train

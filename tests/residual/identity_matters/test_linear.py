@@ -15,8 +15,7 @@ import pytest
 from resaudit.base.errors import ConfigError
 from resaudit.claims.verdicts import judge
 from resaudit.data.fetch import Fetch
-from resaudit.data.moments import Moments
-from resaudit.data.whiten import Whiten
+from resaudit.data.whiten import Moments, Whiten
 from resaudit.plan.experiment import at
 from resaudit.plan.figure import Figure
 from residual.identity_matters import theorem21, theorem22

@@ -22,7 +22,7 @@ from resaudit.claims.checks.rows import (
     take,
     words,
 )
-from resaudit.figures.fits import slope
+from resaudit.figures.curves import slope
 from resaudit.plan.check import Check, Names, Share
 from resaudit.plan.fields import Depth
 

@@ -23,7 +23,7 @@ from resaudit.claims.checks.rows import (
     words,
 )
 from resaudit.claims.checks.sweeps import ends_of_bounds
-from resaudit.figures.by_loss import descending, interpolate, whole_runs
+from resaudit.figures.curves import descending, interpolate, whole_runs
 from resaudit.plan.check import Check, Share
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from resaudit.claims.checks.rows import (
     words,
 )
 from resaudit.claims.intervals import FEWEST
-from resaudit.figures.by_loss import descending, interpolate, whole_runs
+from resaudit.figures.curves import descending, interpolate, whole_runs
 from resaudit.plan.check import Check, Names
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import by_run, not_negative, pieces, words
 from resaudit.claims.intervals import replicate_means
-from resaudit.figures.fits import slope
+from resaudit.figures.curves import slope
 from resaudit.plan.check import Check, Columns
 
 if TYPE_CHECKING:

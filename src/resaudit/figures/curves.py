@@ -1,17 +1,53 @@
-"""Quantities as functions of the loss, run by run, interpolated linearly."""
+"""Quantities along a training: the epochs that have snapshots, interpolation by the loss, slopes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:  # checks import this module and need no plots
+if TYPE_CHECKING:  # checks and experiments import this module and need no plots
     import pandas as pd
     from matplotlib.axes import Axes
 
+EPOCHS_IN_LARGE_REFERENCE = 60
+NO_EPOCH = -1
+"""Of rows that are of no epoch."""
 POINTS = 200
 LEAST_EXCESS = 1e-8
 """Distances to the optimum that the axis begins at; few runs come nearer."""
+
+
+def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:
+    """``count`` of the epochs 0 … ``epochs``, with both ends, as evenly as possible on a logarithmic scale.
+
+    >>> snapshot_epochs(1000, 8)
+    (0, 1, 3, 10, 32, 101, 318, 1000)
+    >>> snapshot_epochs(3, None)
+    (0, 1, 2, 3)
+    """
+    if count is None or count > epochs:
+        return tuple(range(epochs + 1))
+    chosen = [0]
+    for left in range(count - 1, 1, -1):
+        last = chosen[-1]
+        # While even steps are shorter than one epoch, take every epoch and spread the rest again.
+        chosen.append(max(last + 1, round(last * (epochs / last) ** (1 / left)) if last else 1))
+    return (*chosen, epochs)
+
+
+def recorded_epochs(planned: Sequence[int], present: Collection[int]) -> Sequence[int]:
+    """Those of the planned epochs that a table must have, by the epochs that it has.
+
+    A table that has no others than a large reference keeps, ``snapshot_epochs(last, 60)``, is taken for one.
+
+    >>> recorded_epochs(range(1001), range(1001)) == range(1001)
+    True
+    >>> recorded_epochs(range(1001), snapshot_epochs(1000, 60)) == list(snapshot_epochs(1000, 60))
+    True
+    """
+    kept = {NO_EPOCH, *snapshot_epochs(int(max(present, default=0)), EPOCHS_IN_LARGE_REFERENCE)}
+    return [epoch for epoch in planned if epoch in kept] if kept.issuperset(present) else planned
 
 
 def whole_runs(table: "pd.DataFrame") -> "pd.DataFrame":
@@ -92,3 +128,15 @@ def loss_axis(axes: "Axes") -> None:
     axes.set_xscale("log")
     axes.tick_params(axis="x", which="minor", labelbottom=False)
     axes.set_xlabel(r"$\leftarrow$ training      loss $-$ optimal loss")
+
+
+def slope(places: ArrayLike, values: np.ndarray) -> np.ndarray:
+    """Slope of the least-squares line of values (..., k) at places (k,), shape (...); NaN where a value is.
+
+    >>> float(slope([1.0, 2.0, 6.0], np.array([3.0, 5.0, 13.0])))
+    2.0
+    """
+    at = np.asarray(places, dtype=float)
+    centred = at - at.mean()
+    with np.errstate(invalid="ignore"):
+        return np.asarray(values @ centred / np.sum(centred**2))
