@@ -12,7 +12,8 @@ import resaudit
 from resaudit.base.errors import ConfigError, TableError
 from resaudit.base.papers import add_papers
 from resaudit.cli.skeleton import write_paper
-from resaudit.figures.drawing import DrawnAt, draw, read_about, read_csv
+from resaudit.figures.draw import Draw
+from resaudit.figures.drawing import draw, read_about, read_csv
 from resaudit.jobs import code
 from resaudit.plan.plan import plan_figure
 from tests.conftest import forget_papers, run_command, run_planned, smoke_figure
@@ -29,7 +30,8 @@ def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     part = plan_figure(smoke_figure("coins/fig01"), "data")
     for job in part.jobs.values():
         run_planned(job, tmp_path / "results")
-    draw(part, DrawnAt("smoke", ("tosses 100",), ()), tmp_path / "results", tmp_path / "made", "")
+    job = Draw(part.figure, ("tosses 100",), (), "", "data")
+    draw(job, tmp_path / "results", tmp_path / "made", "")
     forget_papers()
     monkeypatch.chdir(tmp_path)
     return tmp_path

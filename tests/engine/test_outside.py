@@ -17,7 +17,8 @@ from resaudit.base.errors import ConfigError, PaperError, ResauditError
 from resaudit.base.papers import add_papers, exits_heard, take_papers_path
 from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import check_modules, overrides_from
-from resaudit.figures.drawing import DrawnAt, draw, figure_module
+from resaudit.figures.draw import Draw
+from resaudit.figures.drawing import draw, figure_module
 from resaudit.figures.tables import errors_naming
 from resaudit.jobs import code
 from resaudit.jobs.code import check_imports, closure, code_sha256
@@ -379,7 +380,7 @@ def test_a_module_that_gives_something_else_is_named_when_it_draws(
     for job in part.jobs.values():
         run_planned(job, results)
     with pytest.raises(ResauditError) as caught:
-        draw(part, DrawnAt("laptop", (), ()), results, tmp_path, "")
+        draw(Draw(part.figure, (), (), "", "data"), results, tmp_path, "")
     assert [word for word in ("fig01.py", *mentioned) if word not in str(caught.value)] == []
     assert not (tmp_path / "figure.json").exists()
 

@@ -15,8 +15,8 @@ from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.claims.comparison import compare_with_references
 from resaudit.claims.robustness import read_robustness
-from resaudit.figures.draw import reference_file
-from resaudit.figures.drawing import DrawnAt, about
+from resaudit.figures.draw import Draw, reference_file
+from resaudit.figures.drawing import about
 from resaudit.figures.tables import drawn
 from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import read_job, write_job
@@ -69,7 +69,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     csv = layout.figure(NAME, "csv")
     csv.parent.mkdir(parents=True)
     shutil.copy(reference_file(NAME), csv)
-    said = about(plan.figures[NAME], DrawnAt("laptop", (), ())) | provenance()
+    said = about(Draw(plan.figures[NAME].figure, (), (), "", "data")) | provenance()
     said |= {"sha256": hashlib.sha256(csv.read_bytes()).hexdigest()}
     layout.figure(NAME, "json").write_text(json.dumps(said), encoding="utf-8")
     return plan

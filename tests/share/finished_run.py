@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.base.files import sha256_of, write_json
-from resaudit.figures.drawing import DrawnAt, about, figure_module, read_csv
+from resaudit.figures.draw import Draw
+from resaudit.figures.drawing import about, figure_module, read_csv
 from resaudit.figures.style import apply_style
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import write_job
@@ -23,7 +24,11 @@ OVERRIDES = ("scale=smoke", "figures=[demystifying_resnet/fig04,fig07]")
 STARTED = "2026-01-02T03:03:03+00:00"
 FINISHED = "2026-01-02T03:04:05+00:00"
 GENERATED = "2026-01-02T03:05:00+00:00"
-SETTING = DrawnAt("smoke", (), ())
+
+
+def as_planned(part: FigurePlan) -> Draw:
+    """A drawing without words."""
+    return Draw(part.figure, (), (), "", "data")
 
 
 def plan_in(folder: Path, *overrides: str) -> Plan:
@@ -43,7 +48,7 @@ def finished_run(folder: Path) -> Plan:
             _write_results(job, layout.results, ran)
     for name, part in plan.figures.items():
         _draw(name, layout)
-        write_json(layout.figure(name, "json"), about(part, SETTING) | made_by)
+        write_json(layout.figure(name, "json"), about(as_planned(part)) | made_by)
     write_json(layout.figures / "audit.json", _audit(plan, made_by))
     page = "<!doctype html><html lang='en'><title>Audit</title><p>A page.</p></html>\n"
     (layout.figures / "audit.html").write_text(page, encoding="utf-8")
@@ -131,7 +136,7 @@ def _claim(name: str, figure: str, verdict: str) -> dict[str, Any]:
 
 
 def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) -> dict[str, Any]:
-    layout, said = Layout(plan.config.paths), about(part, SETTING)
+    layout, said = Layout(plan.config.paths), about(as_planned(part))
     table = layout.figure(name, "csv")
     return {
         "id": name,

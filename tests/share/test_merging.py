@@ -40,7 +40,7 @@ from tests.conftest import CHECKOUT, in_process
 from tests.refusals import refused
 from tests.share.archives import METADATA
 from tests.share.archives import OVERRIDES as OF_ARCHIVE
-from tests.share.finished_run import SETTING
+from tests.share.finished_run import as_planned
 
 FIG04, FIG08, FIG10 = (f"demystifying_resnet/{name}" for name in ("fig04", "fig08", "fig10"))
 PROTOCOL = ("scale=smoke", "figures=[demystifying_resnet]")
@@ -63,7 +63,7 @@ def run_in(folder: Path, *overrides: str, **tables: pd.DataFrame) -> Path:
         write_csv(csv, table)
         write_json(
             csv.with_suffix(".json"),
-            about(plan.figures[name], SETTING) | {"sha256": sha256_of(csv)} | provenance(),
+            about(as_planned(plan.figures[name])) | {"sha256": sha256_of(csv)} | provenance(),
         )
     write_json(folder / "figures" / "audit.json", make_audit(plan, given).as_json())
     return folder
@@ -340,7 +340,7 @@ def test_data_read_otherwise_are_another_protocol(
     usual = ("scale=smoke", f"figures=[{figure}]")
     ours, theirs = ((*usual, AS_PUBLISHED), usual) if is_asked else (usual, (*usual, AS_PUBLISHED))
     part = make_plan(load([*theirs, "seed=2"])).figures[figure]
-    tables = {figure: Drawn(figure, pd.DataFrame(), "", json.loads(json.dumps(about(part, SETTING))))}
+    tables = {figure: Drawn(figure, pd.DataFrame(), "", json.loads(json.dumps(about(as_planned(part)))))}
     run = FinishedRun(Path("theirs"), Audit.model_construct(papers=[]), tables, None, {})
     monkeypatch.setattr(merging, "read_run", lambda _place: run)
     with refused(DifferenceError, "data"):

@@ -49,8 +49,7 @@ class StoredFile(Model):
     @property
     def digest(self) -> str:
         """The digest that the file must have, in hexadecimal digits."""
-        digest: str = getattr(self, self.algorithm)
-        return digest
+        return str(getattr(self, self.algorithm))
 
     def digest_of(self, content: bytes) -> str:
         """The digest of any bytes."""
@@ -144,6 +143,9 @@ class Dataset(Model):
         debian: the package for the source ``debian``.
     """
 
+    given: ClassVar[str] = "the folder or the archive"
+    """What ``folder`` may name."""
+
     name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_]*$")]
     title: str
     citation: str
@@ -189,11 +191,6 @@ class Dataset(Model):
         return {"files": {key: file.digest for key, file in self.files.items()}}
 
     @property
-    def given(self) -> str:
-        """What ``folder`` may name."""
-        return "the folder or the archive"
-
-    @property
     def by_hand(self) -> str:
         """What a user can do where no source can be reached."""
         return (
@@ -209,7 +206,9 @@ def _four_files(value: Mapping[str, DataFile]) -> Mapping[str, DataFile]:
 
 
 class IdxDataset(Dataset):
-    """MNIST's format: four IDX files."""
+    """MNIST's format: four IDX files, which are in no archive."""
+
+    given: ClassVar[str] = "their folder"
 
     # Not dumped: ids of drawings are older than formats.
     format: Annotated[Literal["idx"], Field(exclude=True)] = "idx"
@@ -219,11 +218,6 @@ class IdxDataset(Dataset):
     debian: DebianPackage | None = None
 
     _four = field_validator("files")(_four_files)
-
-    @property
-    def given(self) -> str:
-        """What ``folder`` may name: these files are in no archive."""
-        return "their folder"
 
 
 class CifarDataset(Dataset):

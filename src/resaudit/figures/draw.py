@@ -63,10 +63,9 @@ class Draw(Job):
 
     def run(self, work: Work) -> dict[str, Any]:
         """Draw it."""
-        from resaudit.figures.drawing import DrawnAt, draw
+        from resaudit.figures.drawing import draw
 
-        setting = DrawnAt(self.figure.scale, self.deviations, self.assumptions, self.note)
-        draw(self.part, setting, work.results, self.folder(work.results), work.code)
+        draw(self, work.results, self.folder(work.results), work.code)
         log(f"wrote {self.folder(work.results)}")
         return {}
 

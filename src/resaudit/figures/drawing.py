@@ -4,11 +4,11 @@ import importlib
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from types import ModuleType, NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
@@ -27,16 +27,8 @@ from resaudit.plan.layout import FORMATS
 from resaudit.plan.plan import FigurePlan, with_inputs
 from resaudit.plan.words import settings_in_words, settings_of
 
-
-@dataclass(frozen=True)
-class DrawnAt:
-    """The setting under which a figure is drawn."""
-
-    scale: str  # its name
-    deviations: tuple[str, ...]  # from the paper's protocol, in words
-    assumptions: tuple[str, ...]  # of the paper's protocol, in words
-    note: str = ""  # the line under the drawing that says what differs from the protocol
-
+if TYPE_CHECKING:
+    from resaudit.figures.draw import Draw
 
 EXPECTED: dict[str, type | tuple[type, ...]] = {
     "figure": str, "scale": str, "settings": dict, "values": dict, "differs from the protocol in": list, "sha256": str,
@@ -49,23 +41,23 @@ ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeErr
 """Raised when a table does not have the expected columns or types."""
 
 
-def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: str) -> None:
+def draw(job: "Draw", results: Path, folder: Path, code: str) -> None:
     """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``figure.tex`` if the drawing prints a table."""
-    csv, tex = folder / "figure.csv", folder / "figure.tex"
+    part, csv, tex = job.part, folder / "figure.csv", folder / "figure.tex"
     measured, table = table_of(part, results)
     write_csv(csv, table)
     drawing = plot_of(part.figure, read_csv(csv))
     tex.unlink(missing_ok=True)
     if tables := tables_in(drawing):
         with written_whole(tex) as temporary:
-            about_it = f"% {part.figure.name}, scale {setting.scale}. {setting.note}".rstrip()
+            about_it = f"% {part.figure.name}, scale {part.figure.scale}. {job.note}".rstrip()
             temporary.write_text(f"{about_it}\n% \\usepackage{{booktabs}}\n{tables}", encoding="utf-8")
     best = part.figure.protocol.best_rates(measured)
-    words = " ".join(text for text in (description(part.figure, setting), at_edges(best)) if text)
+    words = " ".join(text for text in (description(job), at_edges(best)) if text)
     jobs = with_inputs(part.jobs.values())
     imported = imported_among(jobs, results)
     count = sum(bool(job.files) for job in jobs.values())
-    notes = setting.note, imported_in_words(imported, count), moved_in_words(moved(jobs.values(), results), count)
+    notes = job.note, imported_in_words(imported, count), moved_in_words(moved(jobs.values(), results), count)
     note = " ".join(text for text in notes if text)
     record = {
         "sha256": sha256_of(csv),
@@ -76,7 +68,7 @@ def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: 
         "imported": imported,
         "code": code,
     }
-    write_json(folder / "figure.json", about(part, setting) | record | provenance())
+    write_json(folder / "figure.json", about(job) | record | provenance())
 
 
 def imported_in_words(imported: Sequence[Mapping[str, Any]], jobs: int) -> str:
@@ -140,17 +132,17 @@ def _made_by(figure: str, function: str, arguments: tuple[Any, ...], kind: type)
     return result
 
 
-def about(part: FigurePlan, setting: DrawnAt) -> dict[str, Any]:
+def about(job: "Draw") -> dict[str, Any]:
     """The part of a figure's ``.json`` that is known before it is drawn."""
     return {
-        "figure": part.figure.name,
-        "scale": setting.scale,
-        "settings": settings_in_words(part.figure),
-        "values": settings_of(part.figure),
-        "differs from the protocol in": list(setting.deviations),
-        "assumptions": list(setting.assumptions),
-        "note": setting.note,
-        "evidence": part.evidence,
+        "figure": job.figure.name,
+        "scale": job.figure.scale,
+        "settings": settings_in_words(job.figure),
+        "values": settings_of(job.figure),
+        "differs from the protocol in": list(job.deviations),
+        "assumptions": list(job.assumptions),
+        "note": job.note,
+        "evidence": job.part.evidence,
     }
 
 
@@ -270,11 +262,11 @@ def read_about(csv: Path) -> dict[str, Any]:
     return record
 
 
-def description(figure: Figure, setting: DrawnAt) -> str:
+def description(job: "Draw") -> str:
     """The files' description: caption, scale with what differs from the protocol, assumptions at scale ``paper``."""
-    scale = f"Scale {setting.scale}, differs from the protocol in: {'; '.join(setting.deviations) or 'nothing'}."
-    assumed = f" Assumed: {'; '.join(setting.assumptions)}." if setting.assumptions else ""
-    return f"{figure.full_caption} {scale}{assumed}"
+    scale = f"Scale {job.figure.scale}, differs from the protocol in: {'; '.join(job.deviations) or 'nothing'}."
+    assumed = f" Assumed: {'; '.join(job.assumptions)}." if job.assumptions else ""
+    return f"{job.figure.full_caption} {scale}{assumed}"
 
 
 def at_edges(best: Mapping[tuple[str, int], BestRate]) -> str:
