@@ -92,18 +92,21 @@ def _rows(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
         of_place = table[place].merge(plan[place].drop_duplicates(), how="left", indicator=True)["_merge"]
         inside |= (here := (of_place == "both").to_numpy())
         others = [key for key in keys if key not in plan]
+        # Keys that the plan leaves open, but for those along which a run is measured, have the plan's rows each.
         at = [*place, *(key for key in others if key not in ALONG)]
         found = table.loc[here, [*at, *product]].drop_duplicates()
         both = plan.merge(found[at].drop_duplicates(), how="left", on=place).merge(found, how="outer", indicator=True)
         both = both[both["_merge"] != "both"].sort_values("_merge", kind="stable")
+        # But rows of another kind, which a key in words tells, may be of no single run.
         if product == ["run"] and not all(is_numeric_dtype(table[key]) for key in at[len(place) :]):
             alone = found[
                 found["run"].isin(OF_NO_RUN) & (found.groupby(at, dropna=False)["run"].transform("size") == 1)
             ]
             both = both[both[at].merge(alone[at], how="left", indicator=True)["_merge"].ne("both").to_numpy()]
-        for row in both.to_dict("records"):
+        for row in both[:1].to_dict("records"):
             has = "lacks" if row["_merge"] == "left_only" else "has"
-            yield f"{_words(row, at) or 'it'} {has} {_words(row, product) or 'no rows'}; allowed: all rows of the plan"
+            where, which = [_words(row, at), _words(row, product)] if product else ["", _words(row, at)]
+            yield f"{where or 'it'} {has} {which}; allowed: all rows of the plan, and no others"
         for along in (key for key in others if product and key in ALONG):
             yield from _prefixes(table[here], at, along)
     if inside.any() and not inside.all():
@@ -132,7 +135,7 @@ def _prefixes(rows: pd.DataFrame, at: list[str], along: str) -> Iterator[str]:
     recorded = rank.groupby([rows[name] for name in at], dropna=False).transform("max")
     of_run = rank.groupby([rows[name] for name in (*at, number)], dropna=False)
     steps, last = of_run.transform("nunique"), of_run.transform("max")
-    for row in rows[(last > steps) & ((steps > 1) | (last < recorded))].to_dict("records"):
+    for row in rows[(last > steps) & ((steps > 1) | (last < recorded))][:1].to_dict("records"):
         where = _words(row, [*at, number])
         yield f"{where} lacks a recorded {along}; allowed: the first ones, or the last alone"
 
