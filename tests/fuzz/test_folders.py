@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resaudit.data.dataset import DataFile, IdxDataset
-from resaudit.data.sources import fetch
+from resaudit.data.fetch import fetch
 from tests.fuzz.inputs import damaged, fuzzed, unless_refused
 
 RIGHT = {key: key.encode() * 9 for key in ("train_images", "train_labels", "test_images", "test_labels")}

@@ -16,7 +16,7 @@ from PIL import Image
 from resaudit.data.cifar import to_records
 from resaudit.data.dataset import Dataset
 from resaudit.data.description import description_of
-from resaudit.data.sources import fetch
+from resaudit.data.fetch import fetch
 from tests.fuzz.inputs import damaged, fuzzed, unless_refused
 
 PIXELS = np.arange(2 * 3072, dtype=np.uint32).astype(np.uint8).reshape(2, 3072)

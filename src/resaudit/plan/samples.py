@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from resaudit.data.sources import fetch
+from resaudit.data.fetch import fetch
 from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.plan import fetch_of
 
