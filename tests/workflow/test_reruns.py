@@ -33,7 +33,7 @@ def append(checkout: Path, file: str, text: str) -> None:
         (f"{PAPER}/training/ensemble.py", NAME, {"train", "hessians", "descents", *SHOWN}),
         pytest.param(f"{PAPER}/curvature/structured.py", NAME, {"hessians", *SHOWN}, marks=pytest.mark.slow),
         pytest.param(f"{PAPER}/theory/checks.py", NAME, {"theorem", *SHOWN}, marks=pytest.mark.slow),
-        pytest.param("resaudit/data/whitening.py", NAME, {"whiten", *OF_WHITENED, *SHOWN}, marks=pytest.mark.slow),
+        pytest.param("resaudit/data/whiten.py", NAME, {"whiten", *OF_WHITENED, *SHOWN}, marks=pytest.mark.slow),
         (f"{PAPER}/fig07.py", NAME, SHOWN),
         pytest.param("resaudit/claims/checks/depths.py", NAME, {"audit", "all"}, marks=pytest.mark.slow),
         ("resaudit/audit/templates/page.css", "p {}\n", {"audit", "all"}),
