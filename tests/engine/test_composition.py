@@ -463,7 +463,7 @@ def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, place: 
     [
         ("title: Final losses", "titel: Final losses", ConfigError, "'titel'"),
         ("  runs: 10", "  runs: ten", ConfigError, "fig07.yaml: protocol.runs is 'ten'"),
-        ("  - _trained", "  - _traind", ConfigError, "mean _trained?"),
+        ("  - _best_rates", "  - _best_rate", ConfigError, "mean _best_rates?"),
         ("protocol:", "protocol: [", ConfigError, "line "),
     ],
 )
