@@ -253,7 +253,7 @@ def test_a_network_that_one_of_a_claims_scales_has_can_be_named() -> None:
             ConfigError,
             ["fig08.protocol.per_network", "[…]"],
         ),
-        ("dataset.debian.package=x", ConfigError, ["'dataset.debian.package'", "'debian'"]),
+        ("dataset.debian.package=x", ConfigError, ["'dataset.debian.package=x'", "'debian'"]),
         ("~dataset", ConfigError, []),
         ("variant=odd", ConfigError, ["'odd'", "other-seed", "statistics-64", "shared-start"]),
         ("scale=huge", ConfigError, ["'huge'", "gpu_hour"]),
@@ -394,6 +394,7 @@ def test_a_network_that_one_of_a_claims_scales_has_can_be_named() -> None:
         ("paths.results='a\nb'", ConfigError, ["paths.results"]),
         ("paths.results=''", ConfigError, ["paths.results"]),
         ("claims.demystifying_resnet=null", ConfigError, []),
+        ("claims.demystifying.x.needs.runs=3", ConfigError, ["'demystifying'", "demystifying_resnet"]),
         (
             "claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor=nan",
             ConfigError,

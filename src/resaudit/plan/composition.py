@@ -1,34 +1,29 @@
 """From Hydra's files and overrides to a checked :class:`~resaudit.plan.models.Config`, one figure at a time."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, reduce
 from pathlib import Path
+from typing import Any
 
-from resaudit.base.errors import ConfigError, ResauditError, figures_named
+from pydantic import BaseModel
+
+from resaudit.base.errors import ConfigError, ResauditError, figures_named, listed, suggestion
 from resaudit.base.models import validated
 from resaudit.base.papers import LONGEST_NAME, checkout, file_of_paper
 from resaudit.data.dataset import Dataset
 from resaudit.plan.claim import Claim, read_claim
-from resaudit.plan.consistency import (
-    check_claim,
-    check_mappings,
-    check_names,
-    check_protocol_keys,
-    check_scales,
-    check_sections,
-    check_variants,
-)
 from resaudit.plan.experiment import experiments_of
 from resaudit.plan.figure import LARGEST_SEED, Assumption, Figure
-from resaudit.plan.models import OTHER_SEED, Config, Run, Scale
-from resaudit.plan.overrides import OF_FIGURES, Override, of_figure, parsed, set_in, with_full_keys
-from resaudit.plan.trees import Files, Tree, files_like, one_line_errors, resolved
+from resaudit.plan.models import CONTROLS, OTHER_SEED, Config, Run, Scale
+from resaudit.plan.overrides import OF_FIGURES, Override, key_of, of_figure, parsed, set_in, with_full_keys
+from resaudit.plan.trees import Files, Tree, files_like, resolved
 from resaudit.runtime.devices import settled
 
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
+SECTIONS = (*Run.model_fields, *OF_FIGURES, "protocol", "figure", "claims")
 NOT_FIGURES = ("paper", "claims")
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
 
@@ -59,7 +54,7 @@ def load(
     places = files_of_figures(files.folder)
     known = list(places)
     given = with_full_keys(parsed(overrides), known)
-    check_sections(given, known)
+    _check_sections(given, known)
     run = _run(files, given)
     for wanted in run.figures if only is None else ():
         figures_named(wanted, known)
@@ -67,20 +62,18 @@ def load(
     figures = {name: _figure(files, places[name], name, of_figure(given, name), run) for name in chosen}
     # The papers that have a variant may not have a key that other figures have.
     if only is None or (figures and run.variant is None):
-        check_protocol_keys(given, [figure for name, figure in figures.items() if _is_chosen(name, run)])
-    claims = {} if only is not None else _claims(files, given, places)
-    left_out = {}
-    # Figures that are named are not left out, and asking torch for a GPU takes seconds.
-    if only is None:
+        _check_protocol_keys(given, [figure for name, figure in figures.items() if _is_chosen(name, run)])
+    if only is not None:
+        config = Config(**dict(run) | {"figures": list(only)}, figure=figures)
+    else:
+        # Figures that are named are not left out, and asking torch for a GPU takes seconds.
         gpu = cache(lambda: settled(run.device) == "cuda")
         scale = cache(lambda name: validated(Scale, files.option("scale", name), "scale"))
-        reasons = {
-            name: scale(each.scale).left_out(type(each.protocol).needs_gpu, gpu) for name, each in figures.items()
-        }
+        reasons = {name: scale(f.scale).left_out(type(f.protocol).needs_gpu, gpu) for name, f in figures.items()}
         left_out = {name: reason for name, reason in reasons.items() if reason}
-    config = Config(**dict(run), figure=figures, claims=claims, left_out=left_out)
-    check_variants(config, whole=only is None)
-    return config if only is None else config.model_copy(update={"figures": list(only)})
+        config = Config(**dict(run), figure=figures, claims=_claims(files, given, places), left_out=left_out)
+    _check_variants(config, whole=only is None)
+    return config
 
 
 def files_of_figures(folder: Path) -> dict[str, Path]:
@@ -125,66 +118,74 @@ def datasets(folder: Path | Files, overrides: Sequence[str] = ()) -> dict[str, D
 
 
 def _dataset(files: Files, file: Path, given: Sequence[Override]) -> Dataset:
-    with one_line_errors():
-        plain = resolved(reduce(set_in, given, {"dataset": files.read(file)}))
-    return validated(Dataset, plain["dataset"], "dataset")
+    return validated(Dataset, resolved(_changed({"dataset": files.read(file)}, given))["dataset"], "dataset")
+
+
+def _changed(tree: Tree, overrides: Iterable[Override]) -> Tree:
+    return reduce(lambda changed, each: set_in(changed, each.key, each.value, each.text), overrides, tree)
 
 
 def _run(files: Files, given: Sequence[Override]) -> Run:
     """The settings shared by all figures."""
-    with one_line_errors():
-        settings = [each for each in given if each.key.split(".")[0] in Run.model_fields and not each.chooses]
-        choices = {each.key: each.value for each in given if each.chooses}
-        root = files.root(*(f"{group}={name}" for group, name in choices.items()))
-        plain = resolved(reduce(set_in, settings, root))
+    settings = [each for each in given if each.key.split(".")[0] in Run.model_fields and not each.chooses]
+    root = files.root(*{each.key: each.value for each in given if each.chooses and not each.own}.items())
+    plain = resolved(_changed(root, settings))
     return validated(Run, {key: value for key, value in plain.items() if key not in OF_FIGURES}, "")
 
 
 @contextmanager
 def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[None]:
-    """Name the file of a section in an error, unless overrides or shared settings may be wrong or a file is named."""
+    """Name the file of a section in an error if it alone can be wrong; shared settings keep the name that users set."""
     try:
         yield
     except ConfigError as error:
-        if not overrides and error.file is None and re.split(r"[.\[]", error.place)[0] not in OF_FIGURES:
-            error.file, error.place = file_of_paper(file.parent.name, file.name), error.place.removeprefix(f"{where}.")
+        place = error.place.removeprefix(f"{where}.")
+        if re.split(r"[.\[]", place)[0] in OF_FIGURES:
+            error.place = place
+        elif not overrides and error.file is None:
+            error.file, error.place = file_of_paper(file.parent.name, file.name), place
         raise
 
 
 def _figure(files: Files, file: Path, name: str, overrides: Sequence[Override], run: Run) -> Figure:
-    where = f"figure.{name.replace('/', '.')}"
+    where = _key(name)
     with _naming(file, where, overrides):
-        with one_line_errors(where):
-            tree = _figure_tree(files, file, name, overrides, run)
-            assumptions = tree["figure"].get("assumptions", {}) if run.variant is not None else {}
-            variants = [
-                validated(Assumption, each, f"{where}.assumptions.{key}").variants.get(str(run.variant))
-                for key, each in assumptions.items()
-            ]
-            changes = [change for variant in variants if variant for change in variant.overrides]
-            if changes:
-                of_variant = [replace(override, own=True) for override in parsed(changes)]
-                tree = _figure_tree(files, file, name, [*overrides, *of_variant], run)
-            plain = resolved(tree)["figure"]
-            if run.rung is not None:
-                plain = plain | {"protocol": _climbed(plain["protocol"], 4 ** (run.rung - 1))}
-        try:
-            figure = validated(Figure, plain | {"name": name}, where)
-        except ConfigError as error:
-            # Shared settings keep the name under which the user set them.
-            place = error.place.removeprefix(f"{where}.")
-            if re.split(r"[.\[]", place)[0] in OF_FIGURES:
-                error.place = place
-            raise
+        plain = _plain_figure(files, file, name, overrides, run)
+        if changes := _variant_in(plain, where, run.variant):
+            plain = _plain_figure(files, file, name, [*overrides, *changes], run)
+        if run.rung is not None:
+            plain = plain | {"protocol": _climbed(plain["protocol"], 4 ** (run.rung - 1))}
+        figure = validated(Figure, plain | {"name": name}, where)
     return figure.model_copy(update={"seed": (figure.seed + 1) % LARGEST_SEED}) if run.variant == OTHER_SEED else figure
 
 
-def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Override], run: Run) -> Tree:
-    """The shared settings and, under ``figure``, a figure's: its files, its scale's overrides, then all others."""
-    figure, where = files.figure(file), f"figure.{name.replace('/', '.')}."
+def _key(name: str) -> str:
+    return f"figure.{name.replace('/', '.')}"
+
+
+def _variant_in(figure: Tree, where: str, variant: str | None) -> list[Override]:
+    """The overrides of a figure's variant."""
+    assumptions = figure.get("assumptions", {}) if variant is not None else {}
+    known = [validated(Assumption, each, f"{where}.assumptions.{key}").variants for key, each in assumptions.items()]
+    texts = [text for variants in known if variant in variants for text in variants[variant].overrides]
+    return [replace(each, key=f"{where}.{each.key}") for each in parsed(texts)]
+
+
+class _Sections(BaseModel):
+    """The sections of a figure that are read before it is validated."""
+
+    protocol: dict[str, Any] = {}
+    assumptions: dict[str, Any] = {}
+    scales: dict[str, dict[str, Any]] = {}
+    variant_scales: dict[str, dict[str, Any]] = {}
+
+
+def _plain_figure(files: Files, file: Path, name: str, overrides: Sequence[Override], run: Run) -> Tree:
+    """A figure as plain values: the shared settings, its files, its scale's reductions, then all overrides."""
+    figure, where = files.figure(file), _key(name)
     # A figure's data set and scale are those chosen for it, else its own, else those chosen for all.
-    own = figure | {override.key: override.value for override in overrides if override.own and override.chooses}
-    for_all = [f"dataset={override.value}" for override in overrides if override.key == "dataset" and not override.own]
+    own = figure | {override.setting: override.value for override in overrides if override.own and override.chooses}
+    for_all = [(each.key, each.value) for each in overrides if each.key == "dataset"]
     own_data = figure.get("dataset") is not None
     if isinstance(own.get("dataset"), str):
         figure = figure | {"dataset": files.option("dataset", own["dataset"])}
@@ -192,18 +193,24 @@ def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Overri
     files.option("scale", scale)
     root = files.root(*for_all[-1:])
     figure = {section: root[section] for section in OF_FIGURES} | {"protocol": {}} | figure | {"scale": scale}
-    check_mappings(figure, where)
-    reduced = [figure.get(key, {}).get(scale) or {} for key in ("scales", "variant_scales")]
-    reductions = {**reduced[0], **(reduced[1] if run.variant is not None else {})}
-    of_scale = [Override(f"protocol.{key}", value, own=True) for key, value in reductions.items()]
-    for override in (*of_scale, *overrides):
+    validated(_Sections, figure, where)
+    reduced = [figure.get(key, {}).get(scale, {}) for key in ("scales", "variant_scales")]
+    for key, value in (reduced[0] if run.variant is None else reduced[0] | reduced[1]).items():
+        figure = set_in(figure, f"protocol.{key}", value, f"{where}.scales.{scale}.{key}")
+    for override in overrides:
         if not override.chooses and (override.own or _concerns(override, figure, name, run, own_data)):
-            figure = set_in(figure, override, where if override.own else "")
-            check_mappings(figure, where)
-            if override.text:
-                figure = _set_for_all_networks(figure, override)
-    check_scales(figure, where, [file.stem for file in files.like("scale/*.yaml")])
-    return root | {"figure": figure}
+            figure = set_in(figure, override.setting, override.value, override.text)
+            figure = _set_for_all_networks(figure, override.setting)
+    if overrides:
+        validated(_Sections, figure, where)
+    # Reductions of a scale that does not exist would be ignored without a word.
+    scales = [file.stem for file in files.like("scale/*.yaml")]
+    for key in ("scales", "variant_scales"):
+        for other in figure.get(key, {}).keys() - scales:
+            raise ConfigError(f"{where}.{key}: no scale {other!r}; allowed: {listed(scales)}")
+    paper, short = name.split("/")
+    plain: Tree = resolved(root | {"figure": {paper: {short: figure}}})["figure"][paper][short]
+    return plain
 
 
 def _climbed(section: Tree, times: int) -> Tree:
@@ -237,16 +244,14 @@ def _is_chosen(name: str, run: Run) -> bool:
     return not run.figures or not {name, *name.split("/")}.isdisjoint(run.figures)
 
 
-def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
-    """A user's setting also replaces the scale's settings of single networks."""
-    section, _, key = override.key.partition(".")
-    networks, key = tree["protocol"].get("per_network"), key.split(".")[0]
-    if section != "protocol" or key == "per_network" or not isinstance(networks, list):
-        return tree
-    others = [
-        {k: v for k, v in network.items() if k != key} if isinstance(network, dict) else network for network in networks
-    ]
-    return tree | {"protocol": tree["protocol"] | {"per_network": others}}
+def _set_for_all_networks(figure: Tree, setting: str) -> Tree:
+    """A figure in which a setting also replaces what the scale sets for single networks."""
+    section, key = [*setting.split("."), ""][:2]
+    networks = figure["protocol"].get("per_network") if section == "protocol" and key else None
+    if key == "per_network" or not isinstance(networks, list):
+        return figure
+    others = [{k: v for k, v in each.items() if k != key} if isinstance(each, dict) else each for each in networks]
+    return figure | {"protocol": figure["protocol"] | {"per_network": others}}
 
 
 def check_under_variants(config: Config, files: Files) -> None:
@@ -268,16 +273,96 @@ def _claims(files: Files, given: Sequence[Override], figures: Mapping[str, Path]
         overrides = [override for override in given if override.key.startswith(f"claims.{paper}.")]
         with _naming(file, f"claims.{paper}", overrides):
             claims[paper] = _claims_in(files, file, overrides)
+            trees = {name: files.figure(figures[name]) for name in figures if name.startswith(f"{paper}/")}
             for name, claim in claims[paper].items():
-                check_claim(f"claims.{paper}.{name}", claim, paper, list(figures), known)
-                if not claim.not_yet:
-                    figure = f"{paper}/{claim.evidence}"
-                    check_names(f"claims.{paper}.{name}", claim, figure, files.figure(figures[figure]))
+                _check_claim(f"claims.{paper}.{name}", claim, f"{paper}/{claim.evidence}", trees, known)
     return claims
 
 
 def _claims_in(files: Files, file: Path, overrides: Sequence[Override]) -> dict[str, Claim]:
     paper = file.parent.name
-    with one_line_errors():
-        plain = resolved(reduce(set_in, overrides, {"claims": {paper: files.read(file)}}))
-    return {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
+    plain = resolved(_changed({"claims": {paper: files.read(file)}}, overrides))["claims"][paper]
+    return {str(name): read_claim(paper, str(name), each) for name, each in plain.items()}
+
+
+def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
+    """Check that every override begins with a known section, or figure."""
+    papers = list(dict.fromkeys(name.split("/")[0] for name in figures))
+    for override in given:
+        section, *names = override.key.split(".")
+        figure = "/".join(names[:2])
+        if section not in SECTIONS:
+            known = sorted([*SECTIONS, *(figures if names else ())], key=lambda name: name.rpartition("/")[2])
+            hint = suggestion(section, known, lambda name: key_of(name, figures))
+            if any(section in kind.model_fields for paper in papers for kind in experiments_of(paper).values()):
+                hint = f"; did you mean protocol.{section} (all figures), or FIGURE.{section} (one)?"
+            raise ConfigError(f"unknown configuration key {override.key!r}{hint}")
+        if section == "figure" and figure not in figures:
+            raise ConfigError(f"unknown figure {figure!r} in {override.text!r}{suggestion(figure, figures)}")
+        if section == "claims" and names[0] not in papers:
+            raise ConfigError(f"unknown paper {names[0]!r} in {override.text!r}{suggestion(names[0], papers)}")
+
+
+def _check_protocol_keys(given: Sequence[Override], chosen: Iterable[Figure]) -> None:
+    """Check that each ``protocol.KEY`` is a key of at least one chosen figure."""
+    known = sorted({key for figure in chosen for key in type(figure.protocol).model_fields})
+    for override in given:
+        section, _, key = override.key.partition(".")
+        if section == "protocol" and key.split(".")[0] not in known:
+            raise ConfigError(f"no chosen figure has the key {override.key!r}{suggestion(key.split('.')[0], known)}")
+
+
+def _check_variants(config: Config, whole: bool) -> None:
+    """Check that a variant id means the same in all figures of a paper, and that the chosen variant exists."""
+    summaries: dict[tuple[str, str], str] = {}
+    for name, figure in config.figure.items():
+        for key, variant in figure.variants.items():
+            known = summaries.setdefault((name.split("/")[0], key), variant.summary)
+            if known != variant.summary or key in CONTROLS:
+                raise ConfigError(
+                    f"figure {name}: variant {key!r} is {variant.summary!r}, elsewhere {known!r}; give it another id"
+                )
+    allowed = [*CONTROLS, *dict.fromkeys(key for figure in config.figure.values() for key in figure.variants)]
+    if whole and config.variant not in (None, *allowed):
+        raise ConfigError(f"unknown variant {config.variant!r}; allowed: {listed(allowed)}")
+
+
+def _check_claim(
+    where: str, claim: Claim, evidence: str, figures: Mapping[str, Tree], known: Mapping[str, Sequence[str]]
+) -> None:
+    """Check that what a claim names exists: its figure, scales, data sets, and its checks' networks and columns.
+
+    Args:
+        where: name of the claim's section.
+        claim: the claim.
+        evidence: ``paper/figure`` of its evidence.
+        figures: the paper's figures, without overrides.
+        known: names of scales and data sets.
+    """
+    if evidence not in figures and not claim.not_yet:
+        allowed = listed(name.split("/")[1] for name in figures)
+        fault = f"is {claim.evidence!r}, which is not a figure; allowed: {allowed}; or say in not_yet why there is none"
+        raise ConfigError(fault, place=f"{where}.evidence")
+    if evidence in figures and claim.not_yet:
+        raise ConfigError(f"is {claim.not_yet!r}, but {evidence} exists; remove not_yet", place=f"{where}.not_yet")
+    for key, names in known.items():
+        for name in getattr(claim.needs, f"{key}s"):
+            if name not in names:
+                raise ConfigError(f"has {name!r}; allowed: {listed(names)}", place=f"{where}.needs.{key}s")
+    figure = figures.get(evidence, {})
+    scales, protocol = (figure.get(key) or {} for key in ("scales", "protocol"))
+    reduced = [scales.get(scale) or {} for scale in claim.needs.scales]
+    networks = sorted({name for scale in reduced for name in scale.get("networks", protocol.get("networks", []))})
+    columns = sorted({*figure.get("keys", []), *figure.get("tolerances", {})})
+    for key, check in claim.checks.items():
+        for kind, named, names, hint in (
+            ("network", check.named, networks, ""),
+            ("column", (*check.columns, *check.reads), columns, "; 'resaudit checks' lists other checks"),
+        ):
+            unknown = [name for name in named if name not in names]
+            if unknown and names:
+                raise ConfigError(
+                    f"({check.name}) names the {kind} {unknown[0]!r}, which {evidence} does not "
+                    f"list{suggestion(unknown[0], names)}{hint}",
+                    place=f"{where}.checks.{key}",
+                )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import cache
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -30,15 +30,24 @@ _FOLDER = re.compile(r"""^(paths\.\w+=|(?:[\w.]+\.)?dataset\.folder=)(?!['"\[{]|
 class Override:
     """One override, as parsed."""
 
-    key: str  # dotted
+    key: str  # dotted; one of a single figure begins with figure.<paper>.<figure>
     value: Any  # its value, parsed
-    text: str = ""  # its text; empty for a setting of a figure's scale
-    own: bool = False  # it applies to one figure rather than to all
+    text: str  # as it was written
+
+    @property
+    def own(self) -> bool:
+        """Whether it applies to one figure rather than to all."""
+        return self.key.startswith("figure.")
+
+    @property
+    def setting(self) -> str:
+        """The key within the figures that it applies to."""
+        return self.key.split(".", 3)[-1] if self.own else self.key
 
     @property
     def chooses(self) -> bool:
         """Whether it chooses an option of a group."""
-        return self.key in GROUPS
+        return self.setting in GROUPS
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
@@ -68,34 +77,35 @@ def _parse(text: str) -> Override:
         elif "/" in text.split("=")[0]:
             form = f"write figure.{text.removeprefix('figure.').replace('/', '.', 1)}: keys have dots and no /"
         raise ConfigError(f"override {text!r} does not parse; {form}") from error
-    fault = None
     if read.is_sweep_override():
-        fault = f"write several values as a list, {read.key_or_group}=[value,value]"
-    elif read.is_add() or read.is_delete() or read.package is not None:
-        fault = "keys can be set (key=value), not added or deleted"
-    _check_form(override, fault)
+        raise _refusal(override, f"write several values as a list, {read.key_or_group}=[value,value]")
+    if read.is_add() or read.is_delete() or read.package is not None:
+        raise _refusal(override, "keys can be set (key=value), not added or deleted")
     return override
 
 
-def _check_form(override: Override, fault: str | None = None) -> None:
+def _check_form(override: Override) -> None:
     """Check that an override sets what can be set, and not only a part of what is chosen as a whole."""
     section, *rest = override.key.split(".")
-    if section == "figure" and len(rest) < 3:
-        fault = "name a setting, as in figure.<paper>.<figure>.protocol.runs=3, or choose with figures=[…]"
-    elif section == "protocol" and not rest and not override.own:
-        fault = "name a setting, as in protocol.runs=3"
-    elif section == "claims" and len(rest) < 3:
-        fault = "name a setting, as in claims.<paper>.<claim>.needs.runs=3"
-    elif section == "scale" and rest:
+    setting = override.setting
+    if len(rest) < {"figure": 3, "claims": 3, "protocol": 1}.get(section, 0):
+        paths = "fig07.runs=3, protocol.runs=3 or claims.<paper>.<claim>.needs.runs=3"
+        fault = f"name a setting, as in {paths}; figures=[…] chooses figures"
+    elif setting.startswith("scale."):
         fault = "a scale is chosen as a whole, with scale=NAME or FIGURE.scale=NAME"
     elif override.chooses and not isinstance(override.value, str):
-        fault = f"one is chosen by its name, as in {override.key}=NAME"
-    elif override.own and override.key == "name":
+        fault = f"one is chosen by its name, as in {setting}=NAME"
+    elif override.own and setting == "name":
         fault = "a figure's name is that of its file"
-    elif override.key == "dataset.name" or override.key.startswith("dataset.files"):
+    elif setting == "dataset.name" or setting.startswith("dataset.files"):
         fault = "a data set is chosen as a whole, with dataset=NAME"
-    if fault:
-        raise ConfigError(f"override {override.text!r}: {fault}")
+    else:
+        return
+    raise _refusal(override, fault)
+
+
+def _refusal(override: Override, fault: str) -> ConfigError:
+    return ConfigError(f"override {override.text!r}: {fault}")
 
 
 def in_hydra(value: Any) -> str:
@@ -129,7 +139,7 @@ def key_of(figure: str, figures: Sequence[str]) -> str:
 
 
 def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> list[Override]:
-    """Overrides with full keys, as ``figure.<paper>.fig07.protocol.runs`` for ``fig07.runs``."""
+    """Overrides with full keys, as ``figure.<paper>.fig07.protocol.runs`` for ``fig07.runs``, their form checked."""
     sections, full_keys = [f"figure.{name.replace('/', '.')}" for name in figures], []
     for override in overrides:
         keys = {
@@ -139,45 +149,35 @@ def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> lis
             if override.key.startswith(prefix)
         }
         if len(keys) > 1:
-            raise ConfigError(
-                f"override {override.text!r}: several papers have this figure; write one of {listed(list(keys))}"
-            )
+            raise _refusal(override, f"several papers have this figure; write one of {listed(list(keys))}")
         for section, key in keys.items():
             protocol = "" if key.split(".")[0] in Figure.model_fields else "protocol."
             override = replace(override, key=f"{section}.{protocol}{key}")
+        _check_form(override)
         full_keys.append(override)
     return full_keys
 
 
 def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
-    """The overrides that apply to a figure, in order, with keys relative to it."""
+    """The overrides that apply to a figure, in order: its own, and those of all figures."""
     prefix = f"figure.{name.replace('/', '.')}."
-    relative = [
-        replace(override, key=override.key.removeprefix(prefix), own=override.key.startswith(prefix))
-        for override in overrides
-        if override.key.startswith(prefix) or override.key.split(".")[0] in (*OF_FIGURES, "protocol")
-    ]
-    for override in relative:
-        _check_form(override)
-    return relative
+    sections = (*OF_FIGURES, "protocol")
+    return [each for each in overrides if each.key.startswith(prefix) or each.key.split(".")[0] in sections]
 
 
-def set_in(tree: Tree, override: Override, where: str = "") -> Tree:
-    """A section with one key set; in a mapping only the keys that the override names.
+def set_in(tree: Tree, key: str, value: Any, text: str) -> Tree:
+    """A section, which is not changed, with one key set; in a mapping only the keys that the value names.
 
     Args:
-        tree: the section, which is not changed.
-        override: the override, with a key relative to the section.
-        where: name of the section, for messages.
+        tree: the section.
+        key: the key within it, dotted.
+        value: the key's value.
+        text: the override, for messages.
     """
-    sections, node = override.key.split("."), tree
-    for part in sections[:-1]:
-        if not isinstance(node.get(part), dict):
-            known = sorted(str(key) for key, value in node.items() if isinstance(value, dict))
-            raise ConfigError(
-                f"unknown configuration key {where + override.key!r}, there is no section "
-                f"{part!r}{suggestion(part, known)}"
-            )
-        node = node[part]
-    changed: Tree = merged(tree, reduce(lambda value, part: {part: value}, reversed(sections), override.value))
-    return changed
+    first, _, rest = key.partition(".")
+    if not rest:
+        return tree | {first: merged(tree.get(first), value)}
+    if not isinstance(tree.get(first), dict):
+        known = sorted(str(key) for key, value in tree.items() if isinstance(value, dict))
+        raise ConfigError(f"override {text!r}: there is no section {first!r}{suggestion(first, known)}")
+    return tree | {first: set_in(tree[first], rest, value, text)}
