@@ -35,7 +35,7 @@ def setup(app: Any) -> dict[str, bool]:
     """What Sphinx calls."""
     app.connect("source-read", _write)
     app.connect("env-get-outdated", _from_elsewhere)
-    app.connect("build-finished", _write_schema)
+    app.connect("build-finished", _write_schemas)
     app.connect("build-finished", _draw)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -51,10 +51,11 @@ def _write(_app: Any, name: str, source: list[str]) -> None:
     source[0] = _MADE.sub(lambda mark: "\n".join(MADE[mark[1]]()), text)
 
 
-def _write_schema(app: Any, _error: Exception | None) -> None:
-    """The schema of audit.json, beside the pages."""
-    text = json.dumps(audit_schema(), indent=1, ensure_ascii=False)
-    (Path(app.outdir) / "audit.schema.json").write_text(text, encoding="utf-8")
+def _write_schemas(app: Any, _error: Exception | None) -> None:
+    """The schemas of audit.json and of ``--config``, beside the pages."""
+    for name, schema in (("audit", audit_schema()), ("config", models.config_schema())):
+        text = json.dumps(schema, indent=1, ensure_ascii=False)
+        (Path(app.outdir) / f"{name}.schema.json").write_text(text, encoding="utf-8")
 
 
 def _draw(app: Any, error: Exception | None) -> None:

@@ -11,7 +11,8 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel
 
-from resaudit.base.models import meanings, summary
+from resaudit.base.models import Untitled, meanings, summary
+from resaudit.base.papers import KEY
 from resaudit.data.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset
 from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.claim import Claim
@@ -72,6 +73,38 @@ def check_keys() -> Iterator[str]:
     for name, kind in sorted(checks_by_name().items()):
         own = [field for field in kind.model_fields if field not in Check.model_fields]
         yield from _section(kind, f"`{name}`", f"Claims: {', '.join(used.get(name, ['none']))}.", own)
+
+
+def config_schema() -> Schema:
+    """The JSON Schema of what Snakemake's ``--config`` accepts, for editors; a run refuses more, in words."""
+    text, texts = {"type": "string"}, {"type": ["array", "string"], "items": {"type": "string"}}
+    run, known = _section_schema(Run)["properties"], meanings(Run)
+    names = {key: sorted(file.stem for file in CHECKOUT.glob(f"config/{key}/*.yaml")) for key in ("scale", "dataset")}
+    keys = {
+        **{key: text | {"description": known[key]} for key in ("scale", "variant")},  # no key can be null in --config
+        "figures": texts | {"description": known["figures"]},
+        "overrides": texts | {"description": "other settings, each KEY=VALUE, such as fig07.runs=3."},
+        KEY: text | {"description": "folder of papers from outside this repository."},
+        "dataset": text | {"description": "data set of all figures without one of their own."},
+        "seed": _section_schema(Figure)["properties"]["seed"],
+        "rung": run["rung"]["anyOf"][0] | {"description": known["rung"]},
+        "whitening": _section_schema(Whitening) | {"description": "how the data of networks are whitened."},
+        "paths": _section_schema(Paths) | {"description": known["paths"]},
+    }
+    for key in names:
+        keys[key] |= {"examples": names[key], "default": _defaults()[Run][key]}
+    head = {"$schema": Untitled.schema_dialect, "title": "Settings of a run of resaudit, as given with --config"}
+    return head | _section_schema(Run) | {"properties": run | keys}
+
+
+def _section_schema(kind: Kind) -> Schema:
+    """The JSON Schema of a section of which a user may give some keys."""
+    given, known = _defaults().get(kind, {}), meanings(kind)
+    keys = {
+        key: part | {"description": known[key]} | ({"default": given[key]} if key in given else {})
+        for key, part in kind.model_json_schema(schema_generator=Untitled)["properties"].items()
+    }
+    return {"type": "object", "properties": keys, "additionalProperties": False}
 
 
 @cache
