@@ -26,7 +26,7 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from benchmarks.on_gpu import PASSES, copied_a_second, machine
+from benchmarks.on_gpu import PASSES, copied_a_second, endless, machine, paced, random_images
 from torch import Tensor
 from torch.nn.functional import pad, unfold
 
@@ -35,7 +35,6 @@ from residual.images.costs import counts
 from residual.images.engine import deterministic, load
 from residual.images.networks import layers, preactivation
 from residual.images.networks.build import build
-from residual.images.pace import endless, paced, random_images
 from residual.images.run import Graph, OnDevice, TrainingRun
 from residual.images.schedule import Schedule
 from residual.images.setting import PreActivation

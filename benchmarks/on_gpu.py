@@ -34,10 +34,10 @@ import pandas as pd
 import torch
 
 from resaudit.base.errors import ResauditError
+from resaudit.data.images import ImageSet
 from residual.images import costs
 from residual.images.engine import deterministic, load
 from residual.images.networks.build import build
-from residual.images.pace import BATCH, endless, paced, random_images
 from residual.images.run import TrainingRun
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
@@ -45,6 +45,7 @@ from residual.images.setting import AllConvolutional, Network, PostActivation, P
 RESULTS = Path("results")
 FIGURE, DATASET = "demystifying_resnet/fig02", "cifar10_jpeg"
 TESTS = ["test_image_samples", "test_image_training", "test_image_networks", "test_image_costs"]
+BATCH = 128
 DEPTHS = (38, 110, 434, 1202)
 # Of each saved number, in the least traffic of a step: written and read forward, read backward, and its gradient
 # written and read.
@@ -54,6 +55,33 @@ LINES = 40
 """Of another process's output that the report shows."""
 COPIED = 2**29
 """Numbers that are copied to measure the memory's bandwidth."""
+
+
+def paced(step: Callable[[], object], device: torch.device, seconds: float) -> float:
+    """Seconds of a step, called for so long and at least three times."""
+    wait: Callable[[], None] = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    for _ in range(3):
+        step()
+    wait()
+    start, count = time.perf_counter(), 0
+    while count < 3 or time.perf_counter() - start < seconds:
+        step()
+        count += 1
+    wait()
+    return (time.perf_counter() - start) / count
+
+
+def random_images(train: int, tests: int = BATCH) -> ImageSet:
+    """Random images of CIFAR's shape: time does not depend on them."""
+    rng = np.random.default_rng(1)
+    pixels = rng.integers(0, 256, (train + tests, 3, 32, 32), dtype=np.uint8)
+    labels = rng.integers(0, 10, train + tests, dtype=np.uint8)
+    return ImageSet(pixels[:train], labels[:train], pixels[train:], labels[train:], 10)
+
+
+def endless(augmentation: str = "pad_last") -> Recipe:
+    """A recipe long enough never to end, at a rate at which nothing diverges."""
+    return Recipe(10_000, "epochs", 1e-3, (), BATCH, augmentation, evaluations=1)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

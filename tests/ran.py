@@ -1,6 +1,12 @@
-"""The provenance of a job that never ran, as the runner would write it."""
+"""The provenance of a job that never ran, as the runner would write it, and Snakemake's benchmark of one."""
 
+from pathlib import Path
 from typing import Any
+
+from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.plan_files import write_job
+from resaudit.plan import estimates
+from resaudit.runtime.limits import processors
 
 RAN: dict[str, Any] = {
     "device": "cpu",
@@ -16,3 +22,22 @@ RAN: dict[str, Any] = {
     "sha256": {"counts.npz": "1" * 64},
     "inputs": {"whiten/a-0/moments.npz": "2" * 64},
 }
+HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
+"""Of a benchmark file of Snakemake's."""
+
+
+def benchmark(job: Job, results: Path, text: str) -> Path:
+    file = results / estimates.BENCHMARKS / f"{job.key}.tsv"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def ran_here(job: Job, results: Path, times: float, device: str = "cpu") -> Path:
+    """As if a job had run here, in so many times its estimate."""
+    execution = Execution(device=device)
+    cost = job.cost(execution).on(device)
+    assert cost.seconds > estimates.LEAST
+    write_job(job, execution, results)
+    seconds = times * cost.seconds / min(cost.threads, processors())
+    return benchmark(job, results, f"{HEADER}\n{seconds:.4f}\t0:00:00" + "\t0.0" * 8 + "\n")

@@ -1,86 +1,86 @@
-"""Oracle: the kinds' own costs. Sees a calibration that is dropped on its way to estimates and limits of time."""
+"""Oracle: the kinds' own costs. Sees what jobs took that is lost on its way to estimates and limits of time."""
 
 import json
-from collections.abc import Callable
-from functools import partial
+import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from resaudit.base.errors import ResultsError
+from resaudit.cli import workflow
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.plan_files import plan_file
 from resaudit.plan.composition import load
-from resaudit.plan.estimates import FILE, Estimates, calibrate
+from resaudit.plan.estimates import Estimates
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT, first_of, run_command
-from tests.refusals import refused
-
-FIGURES = "figures=[fig02,stable_scaling/training,fig07]"
-MEASURED = {"machine": "made", "when": "2026-11-26T06:00:00+00:00", "cpu": {"train": 0.5, "train_images": 8.0}}
+from tests.conftest import CHECKOUT
+from tests.ran import HEADER, benchmark, ran_here
 
 
 def given(results: Path) -> list[str]:
-    return ["device=cpu", FIGURES, f"paths.results={results}"]
-
-
-def written(results: Path, **changes: object) -> Path:
-    results.mkdir(exist_ok=True)
-    (results / FILE).write_text(json.dumps(MEASURED | changes))
-    return results
+    return ["device=cpu", "figures=[fig02,stable_scaling/training,fig07]", f"paths.results={results}"]
 
 
 def one_of(kind: str, results: Path) -> Job:
-    return first_of(make_plan(load(given(results))), kind)
+    """The longest of a kind."""
+    jobs = make_plan(load(given(results))).jobs_of(kind).values()
+    return max(jobs, key=lambda job: job.cost(Execution()).seconds)
 
 
-# Of what was not measured the geometric mean: sqrt(0.5 x 8).
-@pytest.mark.parametrize(("kind", "times"), [("train", 0.5), ("train_images", 8.0), ("train_scaled", 2.0)])
-def test_estimates_and_limits_of_time_are_those_of_the_calibration(kind: str, times: float, tmp_path: Path) -> None:
-    written(tmp_path, cuda={"train_images": 3.0})
-    job = one_of(kind, tmp_path)
-    built_in, config = job.cost(Execution()), load(given(tmp_path))
-    cost = Estimates.of(config).cost(job)
-    assert cost.seconds == pytest.approx(times * built_in.seconds)
-    assert cost.gpu_seconds == pytest.approx(3 * built_in.gpu_seconds)
-    assert cost.megabytes == built_in.megabytes
-    limit = JobsOfRules(given(tmp_path), CHECKOUT / "config", writes=False).cost(job)
-    assert limit == Estimates.of(config).here(job) == cost
-    assert Estimates.of(load(given(tmp_path / "none"))).cost(job) == built_in
+@pytest.mark.parametrize("kind", ["train", "train_images"])
+@pytest.mark.parametrize("times", [0.5, 8.0])
+def test_estimates_and_limits_of_time_follow_what_jobs_took(kind: str, times: float, tmp_path: Path) -> None:
+    job, other = one_of(kind, tmp_path), one_of("train_scaled", tmp_path)
+    ran_here(job, tmp_path, times)
+    config, built_in = load(given(tmp_path)), job.cost(Execution())
+    estimates = Estimates.of(config)
+    assert estimates.cost(job).seconds == pytest.approx(times * built_in.seconds, rel=1e-3)
+    assert asdict(estimates.cost(job)) | {"seconds": 0} == asdict(built_in) | {"seconds": 0}
+    assert estimates.cost(other) == other.cost(Execution())
+    assert kind in estimates.origin
+    jobs = JobsOfRules(given(tmp_path), CHECKOUT / "config", writes=False)
+    assert jobs.cost(job) == estimates.here(job)
+    # A job that was stopped and resumed seems short.
+    assert jobs.minutes_asked(job, 2) == max(built_in.minutes_asked(2), estimates.here(job).minutes_asked(2))
 
 
-def test_a_calibration_writes_what_kinds_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def slowness(device: str) -> float:
-        asked.append(device)
-        return 1.25
-
-    job, said = one_of("train_images", tmp_path), list[str]()
-    monkeypatch.setattr(type(job), "slowness", slowness)
-    calibrate(tmp_path, said.append)
-    assert Estimates.of(load(given(tmp_path))).cost(job).seconds == pytest.approx(1.25 * job.cost(Execution()).seconds)
-    assert "1.25" in said[0]
-    assert asked[0] == "cpu"
+def test_on_a_gpu_it_is_the_gpus_estimate_that_is_corrected(tmp_path: Path) -> None:
+    job = one_of("train_images", tmp_path)
+    ran_here(job, tmp_path, 3, "cuda")
+    cost, built_in = Estimates.of(load(given(tmp_path))).cost(job), job.cost(Execution())
+    assert cost.gpu_seconds == pytest.approx(3 * built_in.gpu_seconds, rel=1e-3)
+    assert cost.seconds == built_in.seconds
 
 
-SPOILT = ({"cpu": {"train": -1}}, {"cpu": {"train": 1e308}}, {"cuda": {"train": 1e-308}}, {"speed": 1})
+def test_what_is_no_measurement_of_todays_job_says_nothing(tmp_path: Path) -> None:
+    job = one_of("train_images", tmp_path)
+    built_in = job.cost(Execution())
+    file = ran_here(job, tmp_path, 5)
+
+    def now() -> float:
+        return Estimates.of(load(given(tmp_path))).cost(job).seconds
+
+    assert now() == pytest.approx(5 * built_in.seconds, rel=1e-3)
+    later = file.stat().st_mtime + 10
+    os.utime(plan_file(tmp_path, job.key), (later, later))  # another device, or another estimate
+    assert now() == built_in.seconds
+    for text in ("", HEADER, f"{HEADER}\nNA\tNA\n", f"{HEADER}\nnan\n", f"{HEADER}\n1e999\n"):
+        ran_here(job, tmp_path, 5)
+        os.utime(benchmark(job, tmp_path, text), (2 * later, 2 * later))
+        assert now() == built_in.seconds, text
+    ran_here(job, tmp_path, 5)
+    plan = plan_file(tmp_path, job.key)
+    plan.write_text(json.dumps(json.loads(plan.read_text()) | {"cost": {"speed": 1}}))
+    os.utime(plan, (1, 1))
+    assert now() == built_in.seconds
 
 
-@pytest.mark.parametrize("spoil", [partial(written, **spoilt) for spoilt in SPOILT])
-def test_a_damaged_calibration_is_refused(spoil: Callable[[Path], Path], tmp_path: Path) -> None:
-    config = load(given(spoil(tmp_path)))
-    with refused(ResultsError, "calibration.json"):
-        Estimates.of(config)
-
-
-@pytest.mark.slow
-def test_this_machine_is_measured_and_explained(tmp_path: Path) -> None:
-    done = run_command("resaudit", "calibrate", f"paths.results={tmp_path}", cwd=CHECKOUT)
-    assert done.returncode == 0, done.stderr
-    measured = json.loads((tmp_path / FILE).read_text())["cpu"]["train_images"]
-    assert 0.1 < measured < 10
-    # A step against one whose networks are estimated alike: the same machine, minutes later.
-    assert one_of("train_images", tmp_path).slowness("cpu") == pytest.approx(measured, rel=0.5)
-    explained = run_command("resaudit", "explain", "fig02", f"paths.results={tmp_path}", cwd=CHECKOUT)
-    assert "as calibrated on" in explained.stdout
+def test_a_run_reads_again_what_its_jobs_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = one_of("train_images", tmp_path)
+    jobs = JobsOfRules(given(tmp_path), CHECKOUT / "config", writes=False)
+    before = jobs.cost(job).seconds
+    ran_here(job, tmp_path, 4)
+    assert jobs.cost(job).seconds == before
+    monkeypatch.setattr(workflow, "SECONDS_BETWEEN_READINGS", 0)
+    assert jobs.cost(job).seconds == pytest.approx(4 * before, rel=1e-3)

@@ -28,7 +28,6 @@ from resaudit.jobs.plan_files import code_of, write_job
 from resaudit.jobs.results import save_arrays
 from resaudit.plan.claim import Needs
 from resaudit.plan.composition import load
-from resaudit.plan.estimates import Calibration
 from resaudit.plan.models import Config, Paths
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.share.comparing import Compared
@@ -39,7 +38,7 @@ from resaudit.share.spot_check.frame import Imported, sampling_frame
 from resaudit.share.spot_check.recomputing import _Processes, folder_of, recompute
 from tests.claims.made import result
 from tests.conftest import CHECKOUT, first_of, in_process, made_once, run_command, run_planned
-from tests.ran import RAN
+from tests.ran import RAN, ran_here
 from tests.refusals import assert_exits, refused
 from tests.share.imported import ARCHIVE, mark_imported
 
@@ -521,15 +520,15 @@ def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Job]
         assert {*found.always, *found.sampled} == under
 
 
-def test_what_a_job_takes_here_is_as_calibrated(tmp_path: Path) -> None:
+def test_what_a_job_takes_here_is_as_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, results = plan_in(tmp_path), tmp_path / "results"
     job = linear(plan)[0]
     write_empty(job, results)
     mark_imported([job], results, kernel=job.kernels("cpu", {})[0])
     seconds = 1.5 * job.cost(Execution()).seconds
     assert sampling_frame(plan, results, Execution(), seconds, 1).out_of_reach == {}
-    calibration = Calibration(machine="slow", when="2026-01-02T03:04:05+00:00", cpu={job.kind: 2.0})
-    write_json(results / "calibration.json", calibration.model_dump())
+    monkeypatch.setattr("resaudit.plan.estimates.LEAST", 0)
+    ran_here(job, results, 2)
     assert list(sampling_frame(plan, results, Execution(), seconds, 1).out_of_reach) == [job.key]
 
 

@@ -48,7 +48,7 @@ rule audit:
     log:
         LOGS / "audit" / "audit.log",
     benchmark:
-        BENCHMARKS / "audit" / "audit.tsv"
+        RESULTS / BENCHMARKS / "audit" / "audit.tsv"
     threads: threads_of("audit")
     resources:
         mem_mb=mem_mb_of("audit"),
@@ -77,7 +77,7 @@ rule robustness_matrix:
     log:
         LOGS / "robustness_matrix" / "{paper}.log",
     benchmark:
-        BENCHMARKS / "robustness_matrix" / "{paper}.tsv"
+        RESULTS / BENCHMARKS / "robustness_matrix" / "{paper}.tsv"
     threads: threads_of("robustness_matrix")
     resources:
         mem_mb=mem_mb_of("robustness_matrix"),

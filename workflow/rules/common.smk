@@ -37,6 +37,7 @@ from resaudit.cli.workflow import (
     verdicts_in_words,
     warn,
 )
+from resaudit.plan.estimates import BENCHMARKS
 from resaudit.plan.layout import SUFFIXES
 from resaudit.jobs.code import check_imports
 from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
@@ -72,7 +73,6 @@ PLANS, PLAN, FILES = JOBS.plans, JOBS.plan, JOBS.files
 PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
 RESULTS = FILES.results
 LOGS = RESULTS / "logs"
-BENCHMARKS = RESULTS / "benchmarks"
 # Job processes get papers_path on their command line.
 RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *as_words()])
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} --code {params.code} 2> {log:q}"
@@ -173,7 +173,7 @@ def mem_mb_of(rule):
 
 
 def runtime_of(rule):
-    return lambda wildcards, attempt: JOBS.cost(job(rule, wildcards)).minutes_asked(attempt)
+    return lambda wildcards, attempt: JOBS.minutes_asked(job(rule, wildcards), attempt)
 
 
 def gpus_of(rule):

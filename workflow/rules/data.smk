@@ -12,7 +12,7 @@ for dataset, fetch in DATASETS.items():
         log:
             LOGS / "fetch" / f"{dataset}.log",
         benchmark:
-            BENCHMARKS / "fetch" / f"{dataset}.tsv"
+            RESULTS / BENCHMARKS / "fetch" / f"{dataset}.tsv"
         # First: that no source can be reached should be known before hours of other work.
         priority: 1
         # Local, since a cluster's nodes may have no network.

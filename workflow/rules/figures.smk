@@ -9,7 +9,7 @@ rule draw:
     log:
         LOGS / "draw" / "{id}.log",
     benchmark:
-        BENCHMARKS / "draw" / "{id}.tsv"
+        RESULTS / BENCHMARKS / "draw" / "{id}.tsv"
     threads: threads_of("draw")
     resources:
         mem_mb=mem_mb_of("draw"),

@@ -14,7 +14,7 @@ for kind in computing_kinds():
         log:
             LOGS / kind / "{id}.log",
         benchmark:
-            BENCHMARKS / kind / "{id}.tsv"
+            RESULTS / BENCHMARKS / kind / "{id}.tsv"
         threads: threads_of(kind)
         resources:
             mem_mb=mem_mb_of(kind),

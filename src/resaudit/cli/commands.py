@@ -238,15 +238,6 @@ def checks(overrides: Overrides) -> None:
         click.echo(line)
 
 
-@cli.command()
-@_with_overrides
-def calibrate(overrides: Overrides) -> None:
-    """Measure what this machine's cores and GPU take, in two minutes; estimates and limits of time use it then."""
-    from resaudit.plan.estimates import calibrate as measure
-
-    measure(Path(_config(overrides).paths.results), click.echo)
-
-
 @cli.group()
 def new() -> None:
     """Write the skeleton of a paper."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.util import find_spec
 from itertools import pairwise, takewhile
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ REPEATED = ("Select jobs to execute", "Execute ", "Complete log", "Elapsed time"
 """How those of Snakemake's lines begin that are left out of a quiet terminal."""
 DAY = 86_400
 """Seconds."""
+SECONDS_BETWEEN_READINGS = 60
+"""Of what jobs have taken."""
 
 
 def checkout_of(rules: Path, snakefile: Path) -> Path:
@@ -148,7 +151,8 @@ class JobsOfRules:
         raw = (file for fetch in self.plan.jobs_of("fetch").values() for file in fetch.written(self.files.results))
         self.files.check_unused(fetches=not all(map(os.path.exists, raw)))
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
-        self._estimates = Estimates.of(self.plan.config, self.execution)
+        self._estimates, self._read = Estimates(self.execution), -inf
+        self._follows = not only  # a job's own process estimates nothing for others
         check_modules(self.plan.figures)
         check_under_variants(self.plan.config, self._configuration)
         self.overrides, self._from_files, self._writes = tuple(overrides), bool(only), writes
@@ -156,7 +160,7 @@ class JobsOfRules:
         self._writes_again = writes and not is_held(self.files.results / LOCK)
         self._index: dict[tuple[str, ...], Job] = {}
         self._entries = self._all_entries()
-        self._costs: dict[str, Cost] = {}
+        self._jobs, self._costs = dict[str, Job](), dict[str, Cost]()
         self._written: set[str] = set()
 
     def _all_entries(self) -> Iterator[tuple[tuple[str, ...], Job]]:
@@ -220,17 +224,25 @@ class JobsOfRules:
         cluster, dag = workflow.nodes, workflow.dag
         gpus = workflow.global_resources.get("gpu", 0) if self.execution.device == "cuda" and not cluster else 0
         left = {job: job.params.get("job") for job in dag.needrun_jobs()}
-        costs = {job: (self._costs[key], list(dag.dependencies[job])) for job, key in left.items() if key}
+        costs = {job: (self.cost(self._jobs[key]), list(dag.dependencies[job])) for job, key in left.items() if key}
         return in_minutes(duration(costs, cluster or workflow.cores, gpus))
 
     def cost(self, job: Job) -> Cost:
-        """The cost of a job on the device that it runs on."""
+        """The cost of a job on the device that it runs on; it follows what earlier jobs took."""
+        if self._follows and time.monotonic() > self._read + SECONDS_BETWEEN_READINGS:
+            self._estimates = Estimates.of(self.plan.config, self.execution)
+            self._read, self._costs = time.monotonic(), {}
         if job.key not in self._costs:
             self._costs[job.key] = self._estimates.here(job)
         return self._costs[job.key]
 
+    def minutes_asked(self, job: Job, attempt: int = 1) -> int:
+        """Wall time to request, at least by built-in estimates: of a resumed job only the last run is measured."""
+        built_in = Estimates(self.execution).here(job)
+        return max(built_in.minutes_asked(attempt), self.cost(job).minutes_asked(attempt))
+
     def _planned(self, job: Job) -> Job:
-        self.cost(job)
+        self._jobs[job.key] = job
         if self._writes:
             write_job(job, self.execution, self.files.results, self._writes_again, self._written)
         return job

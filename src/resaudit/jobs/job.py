@@ -134,14 +134,6 @@ class Job(ABC):
         """The estimated cost on a CPU: :attr:`typical`, unless a kind whose jobs can take minutes reckons it."""
         return self.typical
 
-    @classmethod
-    def slowness(cls, device: str) -> float | None:
-        """How many times its estimate a short computation of this kind takes here, on one core or on a GPU.
-
-        None: it is not measured (:mod:`resaudit.plan.estimates`).
-        """
-        return None
-
     def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
         """What can compute it, as ``kernel`` in its provenance; none: it has no choice, and records nothing.
 

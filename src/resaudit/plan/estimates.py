@@ -1,42 +1,27 @@
-"""What jobs cost here, by estimate: built in, or corrected by what ``resaudit calibrate`` measured on this machine."""
+"""What jobs cost here: the kinds' own estimates, corrected by what Snakemake measured of jobs that ran here."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
+from math import isfinite
 from pathlib import Path
-from statistics import geometric_mean
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
-from pydantic import Field
-
-from resaudit.base.files import write_json
-from resaudit.base.models import Model, read_record
+from resaudit.base.errors import listed
+from resaudit.base.files import read_json
 from resaudit.jobs.job import Cost, Execution, Job
-from resaudit.jobs.plan_files import computing_kinds, kind_named
+from resaudit.jobs.plan_files import plan_file
 from resaudit.plan.models import Run
 from resaudit.plan.plan import execution_of
-from resaudit.runtime.devices import cuda_is_usable
-from resaudit.runtime.machine import processor
+from resaudit.runtime.limits import processors
 
 Key = TypeVar("Key", bound=Hashable)
-FILE = "calibration.json"
-"""In the folder of results."""
-Slowness = dict[str, Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]]
-"""Measured seconds over estimated ones, by kind."""
-
-
-class Calibration(Model):
-    """What was measured."""
-
-    machine: str
-    """Its processor."""
-    when: str
-    """Time in UTC, ISO 8601."""
-    cpu: Slowness
-    """Of one core."""
-    cuda: Slowness = {}
-    """Of a GPU; empty if there was none."""
+BENCHMARKS = "benchmarks"
+"""Snakemake's folder in that of results: what each job took, ``<kind>/<id>.tsv``."""
+LEAST = 10.0
+"""Seconds: jobs that are estimated to take less say how fast Python starts, and correct nothing."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +29,23 @@ class Estimates:
     """The costs of a run's jobs."""
 
     execution: Execution  # how they run
-    calibration: Calibration | None = None  # of this machine; None: the built-in estimates are not corrected
+    slowness: Mapping[tuple[str, str], float] = field(default_factory=dict)  # by device and kind, seconds / estimate
 
     @classmethod
     def of(cls, run: Run, execution: Execution | None = None) -> "Estimates":
-        """With the calibration in the folder of results, if there is one; ``execution`` default: the run's."""
-        file = Path(run.paths.results) / FILE
-        found = read_record(file, Calibration, "measure again: resaudit calibrate") if file.is_file() else None
-        return cls(execution or execution_of(run), found)
+        """With what the jobs in the folder of results took; ``execution`` default: the run's."""
+        took, estimated = defaultdict[tuple[str, str], float](float), defaultdict[tuple[str, str], float](float)
+        for place, seconds, estimate in _measured(Path(run.paths.results)):
+            took[place] += seconds
+            estimated[place] += estimate
+        slowness = {place: max(took[place] / estimated[place], 1e-3) for place in took}
+        return cls(execution or execution_of(run), slowness)
 
     def cost(self, job: Job) -> Cost:
         """The estimated cost of a job, on one core and on a GPU."""
         cost = job.cost(self.execution)
-        return replace(
-            cost,
-            seconds=cost.seconds * self._slowness("cpu", job.kind),
-            gpu_seconds=cost.gpu_seconds * self._slowness("cuda", job.kind),
-        )
+        cpu, cuda = (self.slowness.get((device, job.kind), 1.0) for device in ("cpu", "cuda"))
+        return replace(cost, seconds=cpu * cost.seconds, gpu_seconds=cuda * cost.gpu_seconds)
 
     def here(self, job: Job) -> Cost:
         """The estimated cost on the device that a job runs on."""
@@ -69,39 +54,28 @@ class Estimates:
     @property
     def origin(self) -> str:
         """Where the estimates are from, in words."""
-        if self.calibration is None:
-            return "built-in estimates; resaudit calibrate measures this machine in two minutes"
-        return f"estimates as calibrated on {self.calibration.machine}, {self.calibration.when}"
-
-    def _slowness(self, device: str, kind: str) -> float:
-        measured: Slowness = getattr(self.calibration, device) if self.calibration else {}
-        return measured.get(kind, _mean(measured.values()))
+        if not self.slowness:
+            return f"built-in estimates; jobs of over {LEAST:.0f} s that run here correct those of their kind"
+        return f"estimates as corrected by jobs here: {listed(sorted({kind for _, kind in self.slowness}))}"
 
 
-def calibrate(results: Path, say: Callable[[str], None]) -> None:
-    """Measure the kinds that can be, on one core and on a GPU if torch can use one, and write :data:`FILE`."""
-    kinds = {name: kind_named(name) for name in computing_kinds()}
-    found: dict[str, Slowness] = {}
-    for device in ("cpu", "cuda") if cuda_is_usable() else ("cpu",):
-        for name, kind in kinds.items():
-            ratio = kind.slowness(device)
-            if ratio is not None:
-                found.setdefault(device, {})[name] = ratio
-                say(f"{name} on {device}: {ratio:.2f} times the built-in estimate")
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    calibration = Calibration(machine=processor(), when=now, **found)
-    write_json(results / FILE, calibration.model_dump())
-    say(f"wrote {results / FILE}; estimates and limits of time use it from now on")
+def _measured(results: Path) -> Iterator[tuple[tuple[str, str], float, float]]:
+    """Of each job that ran here: device and kind, measured and estimated seconds of one core, or of a GPU.
 
-
-def _mean(ratios: Iterable[float]) -> float:
-    """The geometric mean; 1 of none.
-
-    >>> _mean([0.25, 4]), _mean([])
-    (1.0, 1.0)
+    A plan file newer than the measurement has another device or estimate.
     """
-    given = list(ratios)
-    return geometric_mean(given) if given else 1.0
+    for file in (results / BENCHMARKS).glob("*/*.tsv"):
+        kind, plan = file.parent.name, plan_file(results, f"{file.parent.name}/{file.stem}")
+        with suppress(OSError, ValueError, LookupError, TypeError):  # of no job of today, or cut short
+            if plan.stat().st_mtime > file.stat().st_mtime:
+                continue
+            planned = read_json(plan)
+            on_cpu, device = Cost(**planned["cost"]), planned["execution"]["device"]
+            cost = on_cpu.on(device)
+            _, took = file.read_text(encoding="utf-8").splitlines()
+            seconds = float(took.partition("\t")[0]) * min(cost.threads, processors())
+            if cost.seconds >= LEAST and isfinite(seconds):
+                yield ("cpu" if cost is on_cpu else "cuda", kind), seconds, cost.seconds
 
 
 def duration(jobs: Mapping[Key, tuple[Cost, Collection[Key]]], cores: int, gpus: int = 0) -> float:

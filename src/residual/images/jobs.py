@@ -63,13 +63,6 @@ class TrainImages(Job):
         smaller = Schedule(self.recipe, self.samples or TRAIN_IMAGES).smaller_batch
         return of_run * (1 + smaller / self.recipe.batch) + costs.test_megabytes(self.network, *IMAGE_SHAPE[:2])
 
-    @classmethod
-    def slowness(cls, device: str) -> float:
-        """Of steps of two networks (:mod:`residual.images.pace`)."""
-        from residual.images.pace import slowness
-
-        return slowness(device)
-
     def megabytes(self, images: int, shape: tuple[int, ...]) -> float:
         """Memory on a CPU in MB, with so many images in all, of a shape (channels, height, width)."""
         channels, height, width = shape
