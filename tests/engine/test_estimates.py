@@ -4,10 +4,14 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from resaudit.base.text import in_minutes
 from resaudit.cli import workflow
+from resaudit.cli.insides import Insides
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import plan_file
@@ -84,3 +88,24 @@ def test_a_run_reads_again_what_its_jobs_took(tmp_path: Path, monkeypatch: pytes
     assert jobs.cost(job).seconds == before
     monkeypatch.setattr(workflow, "SECONDS_BETWEEN_READINGS", 0)
     assert jobs.cost(job).seconds == pytest.approx(4 * before, rel=1e-3)
+
+
+class Waiting:
+    """One of Snakemake's jobs."""
+
+    def __init__(self, job: Job) -> None:
+        self.params = {"job": job.key}
+
+
+@pytest.mark.parametrize(("gpus", "at_once"), [(None, None), (1, 1), (2, 2)])
+def test_the_time_left_counts_gpus_or_without_a_bound_the_cores(
+    gpus: int | None, at_once: int | None, tmp_path: Path
+) -> None:
+    overrides = ["device=cuda", "figures=[stable_scaling/training]", f"paths.results={tmp_path}"]
+    jobs = JobsOfRules(overrides, CHECKOUT / "config", writes=False)
+    jobs.write_plan()
+    trainings = list(jobs.plan.jobs_of("train_scaled").values())
+    inside = SimpleNamespace(on_cluster=None, gpus=gpus, waiting=lambda: {Waiting(job): [] for job in trainings})
+    seconds = [jobs.cost(job).seconds for job in trainings]
+    expected = max(sum(seconds) / (at_once or 4), *seconds)
+    assert jobs.time_left(cast(Insides, inside), 4) == in_minutes(expected)

@@ -16,6 +16,7 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from resaudit.base.errors import ConfigError
+from resaudit.cli.insides import Insides
 from resaudit.cli.workflow import JobsOfRules, ReadableLog, make_readable, overrides_from, verdicts_in_words
 from resaudit.plan.composition import load
 from tests.claims.made import mentions
@@ -56,9 +57,9 @@ def test_progress_is_in_time_left() -> None:
 def test_more_cores_than_may_be_used_are_said(
     cores: int, nodes: int | None, said: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    jobs = cast(JobsOfRules, SimpleNamespace(time_left=lambda _: "5 min"))
+    jobs = cast(JobsOfRules, SimpleNamespace(time_left=lambda *_: "5 min"))
     with caplog.at_level(logging.INFO):
-        make_readable(logging.getLogger(__name__), jobs, SimpleNamespace(cores=cores, nodes=nodes))
+        make_readable(logging.getLogger(__name__), jobs, cast(Insides, SimpleNamespace(on_cluster=nodes)), cores)
     assert len(caplog.messages) == said
 
 

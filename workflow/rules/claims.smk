@@ -9,7 +9,7 @@ def matrices(_wildcards):
     ``robustness`` no variant is computed for the page's sake.
     """
     shown = ("csv", "json", "svg")
-    if any(Path(target).stem == "robustness" for target in workflow.dag_settings.targets):
+    if any(Path(target).stem == "robustness" for target in INSIDE.targets):
         return [FILES.figure(f"{paper}/robustness", suffix) for paper in PAPERS for suffix in shown]
     return as_they_are(FILES.figure(f"{paper}/robustness", suffix) for paper in PLAN.config.claims for suffix in shown)
 
@@ -23,8 +23,8 @@ def matrices_kept():
 def inputs_of_audit(wildcards):
     """A page with claims that cannot be judged is made again by every run, which ends with them."""
     page = FILES.figures / "audit.json"
-    if workflow.is_main_process and has_unjudged(page):
-        workflow.dag.forcefiles.add(str(page))
+    if has_unjudged(page):
+        INSIDE.make_again([page])
     return inputs_of("audit")(wildcards)
 
 

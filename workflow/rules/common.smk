@@ -18,11 +18,14 @@ try:
 except (KeyError, OSError):
     os.environ["USER"] = str(os.getuid())
 
-from snakemake.io import IOFile
-from snakemake.settings.enums import RerunTrigger
+try:
+    import resaudit
+except ModuleNotFoundError:
+    sys.exit("error: this environment has no resaudit; in the clone: python -m pip install -c constraints.txt -e .")
 
 from resaudit.base.files import remove_partial
 from resaudit.base.papers import as_words, check_installed_from
+from resaudit.cli.insides import Insides
 from resaudit.cli.workflow import (
     JobsOfRules,
     checkout_of,
@@ -48,24 +51,26 @@ from resaudit.runtime.devices import visible_devices
 from resaudit.runtime.locks import hold_lock
 from resaudit.share.records import check_imported, leaf_inputs
 
+INSIDE = Insides(workflow)
+
 with errors_in_one_line():
-    CHECKOUT = checkout_of(Path(str(workflow.current_basedir)), Path(workflow.main_snakefile))
+    CHECKOUT = checkout_of(Path(str(workflow.current_basedir)), Path(str(workflow.basedir)))
     check_installed_from(CHECKOUT)
     JOBS = JobsOfRules(
         overrides_from(config, sys.argv),
         CHECKOUT / "config",
-        workflow.is_main_process,
+        INSIDE.is_users,
         started_for(sys.argv),
     )
     warn(JOBS.plan, JOBS.execution)
     check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
-    if workflow.is_main_process:
+    if INSIDE.is_users:
         check_imports()
     DATASETS = JOBS.fetching()
     TARGETS = figure_targets(JOBS.plan.config, sys.argv)
 
-if workflow.is_main_process:
+if INSIDE.is_users:
     for line in (*left_out_in_words(JOBS.plan.config, JOBS.overrides), *JOBS.long_in_words()):
         logger.info(line)
 
@@ -83,8 +88,8 @@ shell.prefix("set -euo pipefail; true >&2 || exec 2> /dev/null; ")
 
 # A job waiting for its GPU would block a processor that CPU jobs could use.
 ON_GPU = JOBS.execution.device == "cuda"
-if ON_GPU and PLAN.config.device == "auto" and "gpu" not in workflow.global_resources:
-    workflow.register_resource("gpu", len(visible_devices()))
+if ON_GPU and PLAN.config.device == "auto":
+    INSIDE.bound_gpus(len(visible_devices()))
 
 
 wildcard_constraints:
@@ -98,12 +103,9 @@ onstart:
         FILES.check_writable("results", "figures")
         hold_lock(RESULTS)
         remove_partial(RESULTS, FILES.figures, spared=(RECOMPUTED, STATEMENTS))
-        set_dates_in_the_future(Path(file) for waiting in workflow.dag.needrun_jobs() for file in waiting.input)
-    make_readable(logger, JOBS, workflow)
-    # The cores bound the jobs. A bound on jobs a second makes Snakemake 9 wake up for every finished job, look at all
-    # files of all waiting jobs, and end late.
-    if workflow.local_exec:
-        workflow.scheduler.job_rate_limiter = None
+        set_dates_in_the_future(Path(file) for waiting in INSIDE.waiting() for file in waiting.input)
+    make_readable(logger, JOBS, INSIDE, workflow.cores)
+    INSIDE.unbound_rate()
 
 
 def job(rule, wildcards):
@@ -122,10 +124,8 @@ def inputs_of(rule):
         with errors_in_one_line():
             imported = leaf_inputs(asked, RESULTS)
         if imported is not None:
-            if workflow.is_main_process:
-                # Of a result that was here before, or of a killed job, Snakemake knows something else.
-                for file in asked.written(RESULTS):
-                    workflow.persistence.cleanup_metadata(IOFile(str(file)))
+            # Of a result that was here before, or of a killed job, Snakemake knows something else.
+            INSIDE.forget(asked.written(RESULTS))
             return [ancient(file) for file in (plan_file(RESULTS, asked.key), *imported)]
         run_again_if_of_other_code(asked)
         reads = asked.reads(RESULTS)
@@ -144,15 +144,10 @@ def run_again_if_of_other_code(asked):
 
     Snakemake itself compares the code, a param, of results that it has made or been told of (`--touch`) since.
     """
-    if not workflow.is_main_process or RerunTrigger.PARAMS not in workflow.dag_settings.rerun_triggers:
-        return
-    made = other_code_at(asked, RESULTS)
-    if made is None:
-        return
-    known = workflow.persistence.metadata(IOFile(str(asked.record(RESULTS))))
-    if known is None or known.endtime is None or known.endtime < made:
+    made = other_code_at(asked, RESULTS) if INSIDE.compares_params else None
+    if made is not None and (INSIDE.made_at(asked.record(RESULTS)) or 0) < made:
         logger.info(f"other code: {asked.key} was made by other code, outside this folder's runs: it is made again")
-        workflow.dag.forcefiles.update(map(str, asked.written(RESULTS)))
+        INSIDE.make_again(asked.written(RESULTS))
 
 
 def outputs_of(kind):

@@ -26,8 +26,8 @@ def drawn_files(wildcards):
     """The files of a drawing. Its .tex, which few have, is no output: one that was removed has the figure shown again."""
     drawn = job("show", wildcards).folder(RESULTS) / "figure.tex"
     shown = FILES.figure(f"{wildcards.paper}/{wildcards.figure}", "tex")
-    if workflow.is_main_process and drawn.is_file() and not shown.is_file():
-        workflow.dag.forcefiles.add(str(shown.with_suffix(".csv")))
+    if drawn.is_file() and not shown.is_file():
+        INSIDE.make_again([shown.with_suffix(".csv")])
     return job("show", wildcards).written(RESULTS)
 
 

@@ -15,7 +15,9 @@ from importlib.util import find_spec
 from itertools import pairwise, takewhile
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from resaudit.audit.claim_models import counts_in_words, refuse_unjudged, standing_of
 from resaudit.audit.job import AuditJob
@@ -40,10 +42,11 @@ from resaudit.plan.trees import Files
 from resaudit.runtime.limits import processors
 from resaudit.runtime.locks import LOCK, is_held
 
+if TYPE_CHECKING:
+    from resaudit.cli.insides import Insides
+
 OTHER_RULES = ("all", "draw", "show", "audit", "robustness_matrix", "robustness")
 """Rules that are no kind of computing job; of a figure see :func:`figure_targets`."""
-SHOWN_BY = "DefaultStreamHandler"
-"""Name of Snakemake's handler that writes to the terminal."""
 REPEATED = ("Select jobs to execute", "Execute ", "Complete log", "Elapsed time")
 """How those of Snakemake's lines begin that are left out of a quiet terminal."""
 DAY = 86_400
@@ -52,16 +55,16 @@ SECONDS_BETWEEN_READINGS = 60
 """Of what jobs have taken."""
 
 
-def checkout_of(rules: Path, snakefile: Path) -> Path:
-    """The checkout of the folder of rules.
+def checkout_of(rules: Path, entry: Path) -> Path:
+    """The checkout of the folder of rules, if the Snakefile in the folder ``entry`` is its own.
 
     As a module, the workflow would be another: Snakemake calls no ``onstart`` of a module, which locks the results and
     removes what killed jobs left, and renames its rules, by whose names the processes on a cluster find their jobs.
     """
     checkout = rules.parents[1]
-    if snakefile.parent.resolve() not in (checkout.resolve(), rules.parent.resolve()):
+    if entry.resolve() not in (checkout.resolve(), rules.parent.resolve()):
         raise ConfigError(
-            f"{snakefile} uses this workflow, which runs only by itself: snakemake --snakefile "
+            f"the Snakefile in {entry} uses this workflow, which runs only by itself: snakemake --snakefile "
             f"{checkout / 'Snakefile'}; a paper of yours is added with --config papers_path=FOLDER"
         )
     return checkout
@@ -219,13 +222,14 @@ class JobsOfRules:
         """The figures at scale paper, from which deviations are measured."""
         return load(["scale=paper"], self._configuration, list(self.plan.figures))
 
-    def time_left(self, workflow: Any) -> str:
+    def time_left(self, inside: "Insides", cores: int) -> str:
         """The estimated time of the jobs that Snakemake still has to run, in words."""
-        cluster, dag = workflow.nodes, workflow.dag
-        gpus = workflow.global_resources.get("gpu", 0) if self.execution.device == "cuda" and not cluster else 0
-        left = {job: job.params.get("job") for job in dag.needrun_jobs()}
-        costs = {job: (self.cost(self._jobs[key]), list(dag.dependencies[job])) for job, key in left.items() if key}
-        return in_minutes(duration(costs, cluster or workflow.cores, gpus))
+        at_once, gpus = inside.on_cluster or cores, 0
+        if self.execution.device == "cuda" and not inside.on_cluster:
+            gpus = inside.gpus or 0
+        left = {job: (job.params.get("job"), waits) for job, waits in inside.waiting().items()}
+        costs = {job: (self.cost(self._jobs[key]), waits) for job, (key, waits) in left.items() if key}
+        return in_minutes(duration(costs, at_once, gpus))
 
     def cost(self, job: Job) -> Cost:
         """The cost of a job on the device that it runs on; it follows what earlier jobs took."""
@@ -323,10 +327,10 @@ class ReadableLog(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """A record as text; the record, which other handlers get too, stays as it is."""
         values = dict(vars(record))
-        if values.get("event") == "progress":
+        if values.get("event") == LogEvent.PROGRESS:
             left = f", {self.time_left()} left" if values["done"] < values["total"] else ""
             return f"{values['done']} of {values['total']} jobs done{left}"
-        if values.get("event") in ("job_info", "job_error"):
+        if values.get("event") in (LogEvent.JOB_INFO, LogEvent.JOB_ERROR):
             values |= {key: _counted(values[key]) for key in ("input", "output")}
         return self.snakemake.format(logging.makeLogRecord(values))
 
@@ -335,7 +339,7 @@ def says_something(record: logging.LogRecord) -> bool:
     """Whether a record is for a quiet terminal: not what the line on progress says too, nor a job's end by Ctrl-C."""
     text = record.getMessage()
     interrupted = re.search(r"exit status 130\b|Signals\.SIGINT", text)
-    return not (vars(record).get("event") == "job_finished" or text.startswith(REPEATED) or interrupted)
+    return not (vars(record).get("event") == LogEvent.JOB_FINISHED or text.startswith(REPEATED) or interrupted)
 
 
 def _counted(files: Sequence[str] | None) -> list[str]:
@@ -348,38 +352,39 @@ def _counted(files: Sequence[str] | None) -> list[str]:
     return [f"{first} and {len(others)} more"] if others else list(files or [])
 
 
-def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> None:
+def make_readable(logger: logging.Logger, jobs: JobsOfRules, inside: "Insides", cores: int) -> None:
     """Shorten what Snakemake shows from here on, and log how long the run will take.
 
     Its log file and plugins (``--logger``) get the whole records.
     """
+    left = partial(jobs.time_left, inside, cores)
     for handler in logger.handlers:
-        if handler.name == SHOWN_BY and handler.formatter:
-            handler.setFormatter(ReadableLog(handler.formatter, partial(jobs.time_left, workflow)))
-            if "RULES" in {quiet.name for quiet in workflow.output_settings.quiet or ()}:
+        if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
+            if handler.formatter:
+                handler.setFormatter(ReadableLog(handler.formatter, left))
+            if not handler.filter(logging.makeLogRecord({"event": LogEvent.JOB_INFO})):  # it is quiet about jobs
                 handler.addFilter(says_something)
-    where = f"{workflow.nodes} jobs of the cluster at once" if workflow.nodes else f"{workflow.cores} cores"
-    logger.info(f"estimated: {jobs.time_left(workflow)} on {where}")
+    where = f"{inside.on_cluster} jobs of the cluster at once" if inside.on_cluster else f"{cores} cores"
+    logger.info(f"estimated: {left()} on {where}")
     usable = processors()
-    if workflow.cores > usable and not workflow.nodes:
-        logger.info(f"--cores is {workflow.cores}, but only {counted(usable, 'processor')} may be used here")
+    if cores > usable and not inside.on_cluster:
+        logger.info(f"--cores is {cores}, but only {counted(usable, 'processor')} may be used here")
 
 
-def end_in_words(failed: Iterable[Any]) -> list[str]:
+def end_in_words(failed: Sequence[Any]) -> list[str]:
     """How a run ended that did not do all: each failed job of Snakemake's with its log's last line, or that it stopped.
 
-    A group, as Slurm gets them, fails as one; those of its jobs count that wrote a log.
+    Of a group's jobs those count that wrote a log.
     """
-    jobs = [job for each in failed for job in (each if each.is_group() else [each])]
     lines = []
-    for rule, log in ((job.rule.name, Path(log)) for job in jobs for log in job.log):
+    for rule, log in ((job.rule.name, Path(log)) for job in failed for log in job.log):
         said = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
         if last := next(filter(str.strip, reversed(said)), ""):
             lines.append(f"failed: {rule}: {last}; all that it said: cat {shlex.quote(str(log))}")
         elif log.is_file():
             lines.append(f"failed: {rule}: it ended without a word: killed, as for its memory, or never started")
     if failed:
-        return [*lines, f"{counted(len(jobs), 'job')} failed; the same command goes on where it was"]
+        return [*lines, f"{counted(len(failed), 'job')} failed; the same command goes on where it was"]
     return ["stopped; the same command goes on where it was"]
 
 

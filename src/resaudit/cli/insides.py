@@ -1,0 +1,90 @@
+"""What Snakemake does not show by public means; no other code touches it.
+
+These names held from 9.17 (before, a record of metadata was a dict, and no error but silence the end of it) to 9.27;
+pyproject.toml bounds the versions, and each name has a test (``tests/engine/test_insides.py``).
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from snakemake.io import IOFile
+from snakemake.settings.enums import RerunTrigger
+
+
+class Insides:
+    """A Snakemake ``workflow`` from within.
+
+    Attributes:
+        is_users: whether this is a user's own process, none that Snakemake started for a job.
+    """
+
+    def __init__(self, workflow: Any) -> None:
+        self._workflow = workflow
+        self.is_users: bool = workflow.is_main_process
+
+    @property
+    def compares_params(self) -> bool:
+        """Whether a job is run again whose params have changed; only in a user's own process."""
+        return self.is_users and RerunTrigger.PARAMS in self._workflow.dag_settings.rerun_triggers
+
+    @property
+    def targets(self) -> set[str]:
+        """What the command line asks for."""
+        return set(self._workflow.dag_settings.targets)
+
+    def make_again(self, files: Iterable[Path]) -> None:
+        """Have the jobs run that make files, though nothing that they read has changed."""
+        if self.is_users:
+            self._workflow.dag.forcefiles.update(map(str, files))
+
+    def made_at(self, file: Path) -> float | None:
+        """When Snakemake made a file or was told to accept it (``--touch``), in seconds since 1970; None if never."""
+        known = self._workflow.persistence.metadata(IOFile(str(file)))
+        return None if known is None else known.endtime
+
+    def forget(self, files: Iterable[Path]) -> None:
+        """Forget how files were made."""
+        if self.is_users:
+            for file in files:
+                self._workflow.persistence.cleanup_metadata(IOFile(str(file)))
+
+    def waiting(self) -> dict[Any, list[Any]]:
+        """Snakemake's jobs that are still to be run, with the jobs that each waits for."""
+        dag = self._workflow.dag
+        return {job: list(dag.dependencies[job]) for job in dag.needrun_jobs()}
+
+    def has(self, rule: str) -> bool:
+        """Whether the run has a job of a rule."""
+        return any(job.rule.name == rule for job in self._workflow.dag.jobs)
+
+    def failed(self) -> list[Any]:
+        """The jobs that failed for good; a group, as Slurm gets them, fails as one."""
+        failed = self._workflow.scheduler.failed
+        return [job for each in failed for job in (each if each.is_group() else [each])]
+
+    @property
+    def on_cluster(self) -> int | None:
+        """How many jobs a cluster may have at once; None if jobs run on this machine."""
+        nodes: int | None = self._workflow.nodes
+        return nodes
+
+    @property
+    def gpus(self) -> int | None:
+        """The resource ``gpu`` of all jobs together; None if it has no bound."""
+        given = self._workflow.global_resources
+        return int(given["gpu"].value) if "gpu" in given else None
+
+    def bound_gpus(self, number: int) -> None:
+        """Bound the resource ``gpu`` where no user has."""
+        if self.gpus is None:
+            self._workflow.register_resource("gpu", number)
+
+    def unbound_rate(self) -> None:
+        """Start jobs on this machine at any rate, as its cores bound them.
+
+        A bound on jobs a second, which no option takes away, makes Snakemake 9 wake up for every finished job, look at
+        all files of all waiting jobs, and end late.
+        """
+        if self._workflow.local_exec:
+            self._workflow.scheduler.job_rate_limiter = None
