@@ -22,7 +22,7 @@ from resaudit.cli.commands import _names_and_overrides
 from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import overrides_from
 from resaudit.plan.composition import load
-from resaudit.plan.left_out import left_out_in_words
+from resaudit.plan.estimates import left_out_in_words
 from resaudit.plan.plan import make_plan
 from resaudit.plan.words import claims_command, command_for
 from tests.audit import example

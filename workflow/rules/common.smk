@@ -40,12 +40,11 @@ from resaudit.cli.workflow import (
     verdicts_in_words,
     warn,
 )
-from resaudit.plan.estimates import BENCHMARKS
+from resaudit.plan.estimates import BENCHMARKS, left_out_in_words
 from resaudit.plan.layout import SUFFIXES
 from resaudit.jobs.code import check_imports
 from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
 from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file
-from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.runtime.locks import hold_lock

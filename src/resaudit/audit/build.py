@@ -39,8 +39,8 @@ from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement
 from resaudit.plan.composition import claims_as_written, claims_file, files_in
+from resaudit.plan.estimates import time_in_words
 from resaudit.plan.layout import FORMATS, Layout
-from resaudit.plan.left_out import time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.plan.trees import Files

@@ -7,8 +7,7 @@ from resaudit.claims.decision import ERRORS_OF_RUNGS, MOST_RUNS, Verdict
 from resaudit.claims.verdicts import Judgement
 from resaudit.plan.claim import Claim
 from resaudit.plan.composition import load
-from resaudit.plan.estimates import Estimates
-from resaudit.plan.left_out import hours_in_words, time_in_words
+from resaudit.plan.estimates import Estimates, hours_in_words, time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import execution_of, make_plan
 from resaudit.plan.trees import Files

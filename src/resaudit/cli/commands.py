@@ -187,7 +187,7 @@ def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn, and which of them are left out unless they are named."""
     from resaudit.base.text import folded
     from resaudit.cli.workflow import check_modules
-    from resaudit.plan.left_out import left_out_in_words
+    from resaudit.plan.estimates import left_out_in_words
 
     config = _config(overrides)
     check_modules(config.figure)

@@ -15,10 +15,9 @@ from resaudit.base.text import folded, in_minutes, number
 from resaudit.figures.draw import draw_job, references
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
-from resaudit.plan.estimates import Estimates, duration
+from resaudit.plan.estimates import Estimates, duration, left_out_in_words
 from resaudit.plan.figure import Figure
 from resaudit.plan.layout import Layout
-from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.overrides import in_hydra, key_of
 from resaudit.plan.plan import FigurePlan, Plan

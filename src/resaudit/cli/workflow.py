@@ -154,8 +154,8 @@ class JobsOfRules:
         raw = (file for fetch in self.plan.jobs_of("fetch").values() for file in fetch.written(self.files.results))
         self.files.check_unused(fetches=not all(map(os.path.exists, raw)))
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
-        self._estimates, self._read = Estimates(self.execution), -inf
-        self._follows = not only  # a job's own process estimates nothing for others
+        # A job's own process estimates nothing for others.
+        self._estimates, self._read = Estimates(self.execution), inf if only else -inf
         check_modules(self.plan.figures)
         check_under_variants(self.plan.config, self._configuration)
         self.overrides, self._from_files, self._writes = tuple(overrides), bool(only), writes
@@ -233,7 +233,7 @@ class JobsOfRules:
 
     def cost(self, job: Job) -> Cost:
         """The cost of a job on the device that it runs on; it follows what earlier jobs took."""
-        if self._follows and time.monotonic() > self._read + SECONDS_BETWEEN_READINGS:
+        if time.monotonic() > self._read + SECONDS_BETWEEN_READINGS:
             self._estimates = Estimates.of(self.plan.config, self.execution)
             self._read, self._costs = time.monotonic(), {}
         if job.key not in self._costs:

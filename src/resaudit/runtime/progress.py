@@ -4,19 +4,14 @@ import io
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sized
-from typing import Protocol, TextIO, TypeVar
+from collections.abc import Collection, Iterator
+from typing import TextIO, TypeVar
 
-T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 SECONDS_BETWEEN_LINES = 10.0
 
 
-class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
-    """An iterable of known length."""
-
-
-def with_progress(items: SizedIterable[T], what: str) -> Iterator[T]:
+def with_progress(items: Collection[T], what: str) -> Iterator[T]:
     """Iterate over ``items`` and report progress on standard error.
 
     Args:

@@ -19,8 +19,7 @@ from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.figures.drawing import figure_module, plot_of
 from resaudit.plan.composition import load
-from resaudit.plan.estimates import duration
-from resaudit.plan.left_out import left_out_in_words, time_in_words
+from resaudit.plan.estimates import duration, left_out_in_words, time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, execution_of, make_plan, plan_figure
 from resaudit.plan.words import deviations
