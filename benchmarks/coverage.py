@@ -1,6 +1,6 @@
 """How often the intervals of resaudit.claims.intervals cover what they should, beside three bootstraps and Cox's.
 
-``python benchmarks/coverage.py`` writes the tables of docs/intervals.md anew, in a minute or two.
+``python benchmarks/coverage.py`` writes benchmarks/coverage.csv anew, in a minute or two.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr, ndtri, stdtrit
 
 from resaudit.claims.intervals import LeftOut, half_width, replicate_means, share_interval
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "intervals.md"
-START, END = "<!-- from here on: benchmarks/coverage.py -->\n", "<!-- up to here -->\n"
+TABLE = Path(__file__).with_suffix(".csv")
 SEED = 1
 SIMULATIONS = 40_000
 BOOTSTRAPPED = 2_000
@@ -30,7 +30,7 @@ OTHERS = ("percentile", "BCa", "bootstrap-t", "Cox")
 COLUMNS = [*(("t", level) for level in LEVELS), *((method, "95 %") for method in OTHERS)]
 """Methods and levels."""
 COMPARED = "mean of what is positive"
-"""The effect of which the page has the other methods."""
+"""The effect of which the table has the other methods."""
 
 Values = tuple[np.ndarray, ...]
 """One or two quantities of every run, each of shape (runs, simulations)."""
@@ -319,35 +319,28 @@ def shares_of(case: Case, runs: tuple[int, ...], simulations: int, bootstrapped:
     return shares
 
 
-def measured(simulations: int = SIMULATIONS, bootstrapped: int = BOOTSTRAPPED) -> dict[str, str]:
-    """The tables as Markdown, by their titles."""
-    every = [(case, shares_of(case, RUNS, simulations, bootstrapped)) for case in cases()]
-    compared = [(case, shares) for case, shares in every if case.effect == COMPARED]
-    by_level = {name: ("t", name) for name in LEVELS}
-    return {
-        "One network, n = 3, 5, 10, 30": markdown(every, by_level),
-        "Two networks, n = 3, 5, 10, 30": markdown(independent(simulations), by_level),
-        "Rare large runs, n = 10, 30, 100": markdown(with_many_runs(rare_cases(), simulations), by_level),
-        "Pairs of two networks' runs, n = 10, 30, 100": markdown(with_many_runs(all_pairs(), simulations), by_level),
-        "Other methods, level 95 %, n = 3, 5, 10, 30": markdown(compared, {name: (name, "95 %") for name in OTHERS}),
+def measured(simulations: int = SIMULATIONS, bootstrapped: int = BOOTSTRAPPED) -> pd.DataFrame:
+    """A row for each case, method and level: the share that covers, in per cent, at each number of runs."""
+    one = [(case, shares_of(case, RUNS, simulations, bootstrapped)) for case in cases()]
+    tables = {
+        "one network": (RUNS, one),
+        "two networks": (RUNS, independent(simulations)),
+        "rare large runs": (MANY_RUNS, with_many_runs(rare_cases(), simulations)),
+        "pairs of runs": (MANY_RUNS, with_many_runs(all_pairs(), simulations)),
     }
-
-
-def markdown(every: list[tuple[Case, Shares]], columns: dict[str, tuple[str, str]]) -> str:
-    """A row for each case, per cent; each column is a method at a level, by its title."""
-    lines = [f"| effect | runs | {' | '.join(columns)} |", f"|---|---|{'---|' * len(columns)}"]
-    for case, shares in every:
-        cells = [" ".join(f"{100 * share:.1f}" for share in shares[column]) for column in columns.values()]
-        lines.append(f"| {case.effect} | {case.law} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return pd.DataFrame(
+        {"table": table, "effect": case.effect, "runs": case.law, "method": method, "level": level}
+        | {f"n = {n}": f"{100 * share:.1f}" for n, share in zip(runs, shares, strict=True)}
+        for table, (runs, every) in tables.items()
+        for case, of_case in every
+        for (method, level), shares in of_case.items()
+        if shares
+    )
 
 
 def main() -> None:
-    """Put the tables between the page's marks."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(START)
-    after = rest.split(END)[1]
-    tables = "\n".join(f"**{title}**\n\n{table}" for title, table in measured().items())
-    PAGE.write_text(f"{before}{START}\n{tables}\n{END}{after}", encoding="utf-8")
+    """Write the table anew."""
+    measured().to_csv(TABLE, index=False)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How far the factors of Theorem 2.1's proof depend on the decomposition: ``python -m benchmarks.decompositions``.
 
-Not a benchmark: the range in docs/findings.md, small-norm-optimum. The proof takes any singular value decomposition.
+Not a benchmark: the range in docs/findings, small-norm-optimum. The proof takes any singular value decomposition.
 The maps and depths are those of the figure at scale laptop, or as Hydra's overrides on the command line say.
 """
 

@@ -1,4 +1,4 @@
-"""What docs/findings.md calls measured by this: ``python -m benchmarks.findings``, after a laptop-scale run.
+"""What docs/findings calls measured by this: ``python -m benchmarks.findings``, after a laptop-scale run.
 
 Not a benchmark: trainings that were looked at to find out why claims fail. ``docs/values.py`` has the numbers that the
 committed tables give.

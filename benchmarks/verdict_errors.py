@@ -1,8 +1,8 @@
 """How often a verdict is wrong: the whole procedure simulated, with ways of judging that must do worse.
 
-``python benchmarks/verdict_errors.py`` prints the table of docs/intervals.md, in some minutes on one core. A claim says
-of k networks that the loss at the best learning rate is at most a threshold. Each network is trained at five learning
-rates: two are equally good, one is nearly so, two are worse; a run's losses at all rates share most of its noise.
+``python benchmarks/verdict_errors.py`` takes minutes on one core; docs/intervals.md has the worst. A claim says of k
+networks that the loss at the best learning rate is at most a threshold. Each network is trained at five learning rates:
+two are equally good, one is nearly so, two are worse; a run's losses at all rates share most of its noise.
 
 - "supported, just false": one network's true loss lies at its threshold, all others' are far below.
 - "contradicted, just true": the true losses of all networks lie at their thresholds.

@@ -3,7 +3,7 @@
 Those of scale laptop are the audit of the committed tables. Those of scale paper are recorded in RECORDED, since some
 tables of that scale are too large to commit; the claims that folders of figures drawn at that scale decide, and then
 the committed tables, are recorded anew. README has the counts, docs/verdicts.md all. The numbers in README,
-docs/findings.md, docs/judging.md and the findings of ``claims.yaml`` are those of the values that stand beside them
+docs/findings, docs/judging.md and the findings of ``claims.yaml`` are those of the values that stand beside them
 (``docs/values.py``). ``tests/engine/test_readme.py`` fails where they are stale.
 """
 
@@ -156,8 +156,8 @@ def claims(reduced: Audit, in_full: dict[str, InFull]) -> Iterator[str]:
 
 
 def _judged(claim: JudgedClaim, in_full: dict[str, InFull], readings: str) -> str:
-    """One claim with its verdict under other readings; its id links to findings.md where that explains it."""
-    link = f"[`{claim.name}`](findings.md#{claim.name})" if claim.finding else f"`{claim.name}`"
+    """One claim with its verdict under other readings; its id links to the page of findings that explains it."""
+    link = f"[`{claim.name}`](findings/{claim.paper}.md#{claim.name})" if claim.finding else f"`{claim.name}`"
     met_in_full = in_full[claim.id].met if claim.id in in_full else ""
     verdicts = f"{_verdict(claim.standing, _met(claim))}; at scale paper "
     verdicts += _verdict(_standing_in_full(claim, in_full), met_in_full)
@@ -194,6 +194,7 @@ def section_of(name: str) -> str:
 def prose() -> list[Path]:
     """The files whose numbers have values: see :mod:`values`."""
     named = [CHECKOUT / "README.md", CHECKOUT / "docs" / "findings.md", CHECKOUT / "docs" / "judging.md"]
+    named += sorted((CHECKOUT / "docs" / "findings").glob("*.md"))
     return named + sorted((CHECKOUT / "config" / "paper").glob("*/claims.yaml"))
 
 
@@ -227,7 +228,6 @@ def values_now() -> Values:
 def _counts_in_full(reduced: Audit, in_full: dict[str, InFull]) -> dict[str, float]:
     """How many figures and claims were judged at scale paper, and with the verdict of the reduced scale."""
     judged = [claim for claim in reduced.claims if claim.id in in_full]
-    standings = Counter(_standing_in_full(claim, in_full) for claim in judged)
     on_cpu = [name for name, figure in load().figure.items() if not figure.protocol.needs_gpu]
     reduced_only = {c.evidence for c in reduced.claims if c.verdict != "not run" and c.id not in in_full}
     return {
@@ -235,7 +235,6 @@ def _counts_in_full(reduced: Audit, in_full: dict[str, InFull]) -> dict[str, flo
         "figures-in-full": len(set(on_cpu) - reduced_only),
         "judged-in-full": len(judged),
         "same-in-full": sum(_standing_in_full(claim, in_full) == claim.standing for claim in judged),
-        **{f"{standing}-in-full": count for standing, count in standings.items()},
     }
 
 

@@ -63,7 +63,7 @@ def test_a_claim_answers_in_order(read: Page, folder: Path) -> None:
     for text in (made["where"], made["response"]["text"], made["finding"], made["interpretation"]):
         assert text in said
     assert mentions(claim.locator(".limit").inner_text(), made["checks"][0]["limit"]["at_most"])
-    assert "docs/findings.md#condition-smaller-at-every-loss" in said
+    assert "docs/findings/demystifying_resnet.md#condition-smaller-at-every-loss" in said
 
 
 @in_browser

@@ -50,6 +50,13 @@ def test_every_numeral_in_prose_has_a_value_or_says_that_it_needs_none() -> None
     assert [(name, each.text) for name, each in every if each.value is None] == []
 
 
+def test_every_finding_begins_with_the_verdict_that_the_committed_tables_give(values: Any) -> None:
+    for claim in values.reduced.claims:
+        if claim.finding:
+            page = (CHECKOUT / "docs" / "findings" / f"{claim.paper}.md").read_text(encoding="utf-8")
+            assert f"\n## {claim.name}\n\n**{claim.standing.capitalize()}.**" in page, claim.id
+
+
 def test_a_number_that_moved_and_one_without_a_value_are_seen(values: Any, tmp_path: Path) -> None:
     text = "It is 9.9 times (0.3 to 77.7) at depth 64, and 5 % more.\n<!-- numbers: {} -->\n"
     name = "condition-smaller-at-every-loss"

@@ -40,7 +40,7 @@ def _claim(paper: str, key: str, claim: Claim) -> Iterator[str]:
     if claim.fitted:
         yield f"- **No evidence:** {plain(claim.fitted)}"
     if claim.finding:
-        yield f"- **Finding:** {plain(claim.finding)} [More](../findings.md#{key})"
+        yield f"- **Finding:** {plain(claim.finding)} [More](../findings/{paper}.md#{key})"
     yield from ("", "| check | what it measures | with | our threshold |", "|---|---|---|---|")
     for name, check in claim.checks.items():
         own = check.model_dump(exclude={"check", "at_least", "at_most", "within_factor"}, exclude_defaults=True)

@@ -170,7 +170,7 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     if claim.fitted:
         yield folded(f"no evidence: {claim.fitted}")
     if claim.finding:
-        more = f" (docs/findings.md#{claim.name})" if claim.paper not in outside_papers() else ""
+        more = f" (docs/findings/{claim.paper}.md#{claim.name})" if claim.paper not in outside_papers() else ""
         yield folded(f"why, as far as tested: {claim.finding}{more}")
     yield folded(f"interpretation: {claim.interpretation}")
     yield folded(f"reason: {claim.reason}")

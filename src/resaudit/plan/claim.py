@@ -130,7 +130,7 @@ class Statement(Described):
     fitted: str | None = None
     """Why its agreement is no evidence, such as settings fitted to what it states; null: it is evidence."""
     finding: str | None = None
-    """Why the claim failed or stayed open, as far as tested; docs/findings.md has more under the claim's id."""
+    """Why the claim failed or stayed open, as far as tested; docs/findings has more under the claim's id."""
     response: Response | None = None
     """Of an author of the paper; null: none."""
 

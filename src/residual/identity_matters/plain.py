@@ -90,7 +90,7 @@ def main() -> None:
             print(f"step {step:3}: excess {excess(a, target, sigma):.2e}; eq. 2.3: {left:.2e} >= {right:.2e}")
     images, _ = resaudit.training_set("mnist")
     x, labels = normalize(torch.tensor(images[:2000]).flatten(1).double()), torch.randint(10, (2000,))
-    rho = torch.pdist(x).min().item() ** 2 / 6  # with the lemma's 1/3 points disturb each other (docs/findings.md)
+    rho = torch.pdist(x).min().item() ** 2 / 6  # with the lemma's 1/3 points disturb each other (docs/findings)
     outputs = memorize(x, labels, normalize(torch.randn(10, 784).double()), rho)
     print(f"Theorem 3.2's network: {(outputs.argmax(dim=1) != labels).sum()} of 2000 labels are wrong")
     print(f"Table 1's convolutions have {sum(kernel.numel() for kernel in draw(9, 10)[0])} weights")
