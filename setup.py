@@ -19,11 +19,11 @@ KERNELS = {"training": "fused", "curvature": "counts"}
 
 def extension(package: str, kernel: str) -> Extension:
     """A package's kernel: one C file that includes its header once for every width of vectors."""
-    sources = [f"src/{PAPER.replace('.', '/')}/{package}/kernels/{kernel}{part}" for part in (".c", "_lanes.h")]
+    sources = [f"src/{PAPER.replace('.', '/')}/{package}/{kernel}{part}" for part in (".c", "_lanes.h")]
     # Compiled in, so that a kernel left over from other source is not taken for this one (resaudit.runtime.extensions).
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()
     return Extension(
-        f"{PAPER}.{package}.kernels._{kernel}",
+        f"{PAPER}.{package}._{kernel}",
         sources=sources[:1],
         depends=sources[1:],
         define_macros=[("RESAUDIT_SOURCE", f'"{digest}"')],

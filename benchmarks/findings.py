@@ -18,13 +18,12 @@ from resaudit.plan.composition import load
 from resaudit.plan.fields import Key
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
-from residual.demystifying_resnet.curvature.linear import hessians
-from residual.demystifying_resnet.networks.initialization import initial_weights
-from residual.demystifying_resnet.networks.linear import forward
+from residual.demystifying_resnet.networks.gradient_descent import descend
+from residual.demystifying_resnet.networks.hessians import hessians
+from residual.demystifying_resnet.networks.linear import LinearObjective, forward
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.linear import LinearObjective
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.demystifying_resnet.networks.trajectory import Trajectory
+from residual.demystifying_resnet.training.ensemble import initial_weights
 
 RATE = 3.16227766017
 THRESHOLDS = (0.0, 3.6e-13, 1e-4, 1e-2, 1e-1)

@@ -16,13 +16,13 @@ import numpy as np
 import torch
 
 from resaudit.data.whiten import Whitened, moments_of, whiten
-from residual.demystifying_resnet.curvature.spectrum import spectra_along
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.gradient_descent import Objective, descend
+from residual.demystifying_resnet.networks.hessians import spectra_along
 from residual.demystifying_resnet.networks.network import network_named
-from residual.demystifying_resnet.training.ensemble import Objective, descend
-from residual.demystifying_resnet.training.kernels.library import kernel_of
+from residual.demystifying_resnet.networks.trajectory import Trajectory
+from residual.demystifying_resnet.training.ensemble import initial_weights
+from residual.demystifying_resnet.training.fused import kernel_of
 from residual.demystifying_resnet.training.sampled import SampledObjective, sampled_objective
-from residual.demystifying_resnet.training.trajectory import Trajectory
 from residual.descent import Descent
 
 NETWORKS = {"2-shortcut-relu": 0.3, "xavier-relu": 1.0, "orthogonal-relu": 1.0}

@@ -26,13 +26,13 @@ from tests.oracle.test_hessians import Residual
 from resaudit.data.whiten import Moments, Whitened
 from residual.demystifying_resnet.curvature.counts import counted_by
 from residual.demystifying_resnet.curvature.products import HessianProduct
-from residual.demystifying_resnet.curvature.spectra import Spectra
-from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.gradient_descent import descend
+from residual.demystifying_resnet.networks.hessians import spectra_along
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network, shortcut_depth_of
-from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.networks.spectra import Spectra
+from residual.demystifying_resnet.training.ensemble import initial_weights
 
 # The best learning rates of Figure 7 at depth 16.
 NETWORKS = {"2-shortcut": 10**0.5, "orthogonal": 10**-0.75, "xavier": 10**-1.75}

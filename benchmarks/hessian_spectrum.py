@@ -13,10 +13,9 @@ import torch
 from benchmarks.common import by_turns, machine, whitened_mnist
 
 from residual.demystifying_resnet import plain
-from residual.demystifying_resnet.curvature.linear import hessians, lower_hessians
-from residual.demystifying_resnet.curvature.spectrum import spectra_along
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.hessians import hessians, lower_hessians, spectra_along
 from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.ensemble import initial_weights
 
 ROUNDS = 5
 

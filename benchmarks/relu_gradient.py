@@ -17,10 +17,9 @@ from benchmarks.common import by_turns, machine, whitened_mnist
 
 from resaudit.data.whiten import Whitened
 from residual.demystifying_resnet.networks.functions import output
-from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network, network_named
-from residual.demystifying_resnet.training.kernels.library import lanes, library
-from residual.demystifying_resnet.training.kernels.native import NativeObjective
+from residual.demystifying_resnet.training.ensemble import initial_weights
+from residual.demystifying_resnet.training.fused import NativeObjective, lanes, library
 from residual.demystifying_resnet.training.sampled import SampledObjective
 
 ROUNDS = 5

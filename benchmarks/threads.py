@@ -20,11 +20,11 @@ import torch
 from resaudit.data.whiten import Whiten
 from resaudit.plan.composition import load
 from resaudit.plan.plan import Plan, make_plan
-from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train, train
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.networks.hessians import spectra_along
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.training.sampled import sampled_objective
 
 EPOCHS = 2

@@ -16,10 +16,9 @@ from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.jobs.train import Train, train
-from residual.demystifying_resnet.networks.ensemble import Ensemble
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.ensemble import Ensemble, initial_weights
 
 RUNS, EPOCHS, PEER_EPOCHS, ROUNDS = 10, 1000, 5, 3
 

@@ -2,6 +2,6 @@
 
 import pytest
 
-from residual.demystifying_resnet.training.kernels.library import library
+from residual.demystifying_resnet.training.fused import library
 
 needs_kernel = pytest.mark.skipif(library() is None, reason="the kernel was not built: no C compiler")

@@ -169,13 +169,15 @@ def test_the_kernels_are_among_what_jobs_compute_with() -> None:
         code.closure("residual.demystifying_resnet.jobs.hessians"),
     )
     assert {
-        "residual.demystifying_resnet.training.kernels",
-        "residual.demystifying_resnet.training.ensemble",
+        "residual.demystifying_resnet.training",
+        "residual.demystifying_resnet.training.fused",
+        "residual.demystifying_resnet.networks.gradient_descent",
         "residual.demystifying_resnet.networks.linear",
     } <= training
     assert {
-        "residual.demystifying_resnet.curvature.kernels",
-        "residual.demystifying_resnet.curvature.spectrum",
+        "residual.demystifying_resnet.curvature",
+        "residual.demystifying_resnet.curvature.counts",
+        "residual.demystifying_resnet.networks.hessians",
     } <= hessians - training
     assert "residual.demystifying_resnet.theory.checks" not in hessians
     assert "resaudit.claims.checks.depths" in code.closure("resaudit.audit.terminal", "resaudit.claims.checks.*")

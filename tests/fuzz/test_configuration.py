@@ -31,9 +31,8 @@ from resaudit.plan.models import Config
 from resaudit.plan.overrides import OF_FIGURES
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import claims_sha256
-from residual.demystifying_resnet.experiments.networks import RunsAt
-from residual.demystifying_resnet.experiments.rate_sweep import PerNetwork
 from residual.demystifying_resnet.experiments.theorems import Activations
+from residual.demystifying_resnet.experiments.training import PerNetwork, RunsAt
 from tests.fuzz.inputs import fuzzed, unless_refused
 
 PAPER = "demystifying_resnet"

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from resaudit.data.whiten import Moments, Whitened
-from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
-from residual.demystifying_resnet.networks.ensemble import Ensemble
+from residual.demystifying_resnet.networks.gradient_descent import descend
+from residual.demystifying_resnet.networks.hessians import spectra_along
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import network_named
-from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.ensemble import Ensemble
 from residual.demystifying_resnet.training.sampled import sampled_objective
 from residual.stable_scaling.network.batches import ShuffledBatches, drawn
 from residual.stable_scaling.network.training import train

@@ -12,17 +12,14 @@ import pytest
 import torch
 
 from resaudit.data.whiten import Moments, moments_of
-from residual.demystifying_resnet.curvature.chain import chains_of
-from residual.demystifying_resnet.curvature.counts import count_below
-from residual.demystifying_resnet.curvature.kernels.library import library
-from residual.demystifying_resnet.curvature.linear import hessians
+from residual.demystifying_resnet.curvature.counts import count_below, library
 from residual.demystifying_resnet.curvature.products import HessianProduct, largest_magnitude
-from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along, trusted_counts
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.gradient_descent import descend
+from residual.demystifying_resnet.networks.hessians import hessians, spectra_along
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.ensemble import initial_weights
 from tests.oracle.test_hessians import flatten
 
 compiled = pytest.mark.skipif(library() is None, reason="the compiled kernel was not built")
@@ -65,7 +62,7 @@ def bounds_of(eigenvalues: np.ndarray, per_sign: int = 14) -> np.ndarray:
 
 def assert_counted(weights: torch.Tensor, network: Network, moments: Moments) -> None:
     """Counts equal the number of dense eigenvalues wherever a bound is no closer to one than dense rounding errors."""
-    for run, chain in enumerate(chains_of(weights, network, moments)):
+    for run, chain in enumerate(HessianProduct(weights, network, moments).chains()):
         eigenvalues = np.linalg.eigvalsh(hessians(weights[:, [run]], network, moments)[0].numpy())
         bounds = bounds_of(eigenvalues)
         rounding = EPS * np.sqrt(len(eigenvalues)) * np.abs(eigenvalues).max()
@@ -80,7 +77,7 @@ def assert_counted(weights: torch.Tensor, network: Network, moments: Moments) ->
 def test_the_reference_implementation_counts_what_lapack_finds(shortcut_depth: int, depth: int, scale: float) -> None:
     network, moments = Network(shortcut_depth, depth, 3), small_moments()
     weights = initial_weights(network, "xavier", scale, 2, 1)
-    (chain,) = chains_of(weights, network, moments)
+    (chain,) = HessianProduct(weights, network, moments).chains()
     eigenvalues = np.linalg.eigvalsh(hessians(weights, network, moments)[0].numpy())
     bounds = bounds_of(eigenvalues, 5)
     counts = count_below(chain, bounds.tolist(), compiled=False)
@@ -94,7 +91,7 @@ def test_the_reference_implementation_counts_what_lapack_finds(shortcut_depth: i
 @pytest.mark.parametrize("scale", [0.0, 0.3, 1.0])
 def test_the_kernel_counts_as_its_reference_implementation_does(shortcut_depth: int, depth: int, scale: float) -> None:
     network, moments = Network(shortcut_depth, depth, 3), small_moments()
-    (chain,) = chains_of(initial_weights(network, "xavier", scale, 2, 1), network, moments)
+    (chain,) = HessianProduct(initial_weights(network, "xavier", scale, 2, 1), network, moments).chains()
     bounds = [-1.0, -0.1, -1e-3, 1e-6, 1e-3, 0.1, 1.0, 100.0]
     ours, plain = (count_below(chain, bounds, compiled=kernel) for kernel in (True, False))
     np.testing.assert_array_equal(ours.below, plain.below)
@@ -157,7 +154,7 @@ def test_counts_and_statistics_are_lapacks_along_training(
 @compiled
 def test_every_width_of_vectors_counts_alike(moments: Moments, monkeypatch: pytest.MonkeyPatch) -> None:
     network = Network(2, 4, 10)
-    (chain,) = chains_of(initial_weights(network, "xavier", 1.0, 5, 1), network, moments)
+    (chain,) = HessianProduct(initial_weights(network, "xavier", 1.0, 5, 1), network, moments).chains()
     bounds = [-1e-2, -1e-5, 1e-8, 1e-5, 1e-2]
     expected = count_below(chain, bounds, compiled=False)
     found = {}

@@ -6,9 +6,9 @@ import torch
 
 from resaudit.data.whiten import Moments, Whitened
 from residual.demystifying_resnet import plain
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.ensemble import initial_weights
 
 CPU = torch.device("cpu")
 NETWORKS = [(0, "orthogonal", 1.0), (0, "xavier", 1.0), (1, "xavier", 0.01), (2, "xavier", 0.01), (2, "xavier", 1.0),

@@ -10,11 +10,10 @@ from curvlinops import HessianLinearOperator
 
 from resaudit.data.whiten import Moments
 from residual.demystifying_resnet import plain
-from residual.demystifying_resnet.curvature.linear import hessians
-from residual.demystifying_resnet.curvature.spectrum import spectra_along
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.hessians import hessians, spectra_along
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.ensemble import initial_weights
 
 Samples = tuple[np.ndarray, np.ndarray, Moments]
 NETWORKS = [

@@ -9,12 +9,11 @@ import torch
 from resaudit.data.whiten import Moments, Whitened
 from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.networks.functions import FUNCTIONS
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.gradient_descent import descend
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network, network_named
-from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.kernels.library import lanes
-from residual.demystifying_resnet.training.kernels.native import NativeObjective
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.ensemble import initial_weights
+from residual.demystifying_resnet.training.fused import NativeObjective, lanes
 from residual.demystifying_resnet.training.sampled import SampledObjective
 from tests.kernels import needs_kernel
 

@@ -14,8 +14,8 @@ from scipy.linalg import expm, fractional_matrix_power, logm
 from scipy.stats import ortho_group
 
 from resaudit.data.whiten import Moments
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.linear import LinearObjective
 from residual.identity_matters import plain
 from residual.identity_matters.linear.descent import TARGETS, descended, map_of
 from residual.identity_matters.linear.dominance import (

@@ -20,10 +20,10 @@ from resaudit.data.whiten import Whitened, moments_of
 from resaudit.jobs import code
 from residual.demystifying_resnet import plain as demystifying
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
-from residual.demystifying_resnet.networks.ensemble import Ensemble
+from residual.demystifying_resnet.networks.gradient_descent import descend
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import network_named
-from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.ensemble import Ensemble
 from residual.shortcut_importance import plain as importance
 from residual.shortcut_importance.reduced.reduced import outcomes
 from residual.shortcut_importance.reduced.setting import CNN, RESNET, SUCCESS, WARM_UP, Setting, by_run

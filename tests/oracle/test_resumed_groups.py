@@ -13,8 +13,8 @@ from resaudit.data.whiten import Moments, Whiten
 from resaudit.jobs.checkpoints import Checkpoint
 from resaudit.jobs.job import Execution, Job, Work
 from residual.demystifying_resnet.jobs import Hessians
-from residual.demystifying_resnet.networks.ensemble import Ensemble
 from residual.demystifying_resnet.networks.network import network_named
+from residual.demystifying_resnet.training.ensemble import Ensemble
 from residual.stable_scaling.jobs import Backpropagate, ProductNorms, Propagate
 from residual.stable_scaling.network.setting import Network, Samples
 

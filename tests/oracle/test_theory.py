@@ -19,8 +19,19 @@ from resaudit.data.whiten import Moments, Whitened, moments_of
 from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.networks.functions import FUNCTIONS
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, Network
-from residual.demystifying_resnet.theory import construction, stationarity, zero_hessian
-from residual.demystifying_resnet.theory.cases import Cases
+from residual.demystifying_resnet.theory import at_zero, construction
+from residual.demystifying_resnet.theory.at_zero import (
+    chained_derivative,
+    derivatives,
+    directional_derivatives,
+    loss_of,
+    measure_condition,
+    measure_one_shortcut,
+    measure_stationarity,
+    measure_two_shortcut,
+    permutation,
+    zero_of,
+)
 from residual.demystifying_resnet.theory.checks import (
     RealData,
     check_theorem_1,
@@ -31,32 +42,20 @@ from residual.demystifying_resnet.theory.checks import (
 from residual.demystifying_resnet.theory.construction import (
     amplification,
     chain,
+    great_circle,
     measure_construction,
     residual_unit,
     rho_of,
+    way_round,
     ways,
 )
-from residual.demystifying_resnet.theory.networks import loss_of, zero_of
-from residual.demystifying_resnet.theory.records import Finding
+from residual.demystifying_resnet.theory.records import Cases, Finding
 from residual.demystifying_resnet.theory.samples import (
     Samples,
     least_distance,
     random_samples,
     real_samples,
     samples_on_sphere,
-)
-from residual.demystifying_resnet.theory.sphere import great_circle, way_round
-from residual.demystifying_resnet.theory.stationarity import (
-    chained_derivative,
-    derivatives,
-    directional_derivatives,
-    measure_stationarity,
-)
-from residual.demystifying_resnet.theory.zero_hessian import (
-    measure_condition,
-    measure_one_shortcut,
-    measure_two_shortcut,
-    permutation,
 )
 from tests.refusals import refused
 
@@ -144,7 +143,7 @@ def test_the_derivative_of_order_n_is_that_of_finite_differences(n: int) -> None
 def test_a_network_with_a_shorter_shortcut_is_no_stationary_point(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sabotage: n = 3 is claimed of the loss of a 2-shortcut network."""
     samples, network = random_samples(2, 5, rng()), Network(3, 6, 2)
-    monkeypatch.setattr(stationarity, "loss_of", lambda _, s: loss_of(Network(2, 6, 2), s))
+    monkeypatch.setattr(at_zero, "loss_of", lambda _, s: loss_of(Network(2, 6, 2), s))
     assert any("order 2" in name for name in failing(list(measure_stationarity(network, samples, rng()))))
 
 
@@ -162,7 +161,7 @@ def test_hessians_at_zero_are_the_theorems(units: int, activations: tuple[str, s
 
 def test_automatic_differentiation_agrees_with_finite_differences_in_the_order_of_definition_5() -> None:
     network, samples, step = Network(2, 4, 2, *ACTIVATED), random_samples(2, 5, rng()), 1e-3
-    hessian = zero_hessian.hessian_at_zero(network, samples)
+    hessian = at_zero.hessian_at_zero(network, samples)
 
     def at(flat: np.ndarray) -> float:
         return plain_loss(flat.reshape(4, 2, 2).transpose(0, 2, 1), network, samples)
@@ -190,8 +189,8 @@ def test_p_of_eq_24_transposes() -> None:
     ],
 )
 def test_a_wrong_a_is_seen(wrong, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    right = zero_hessian.residual_moments
-    monkeypatch.setattr(zero_hessian, "residual_moments", lambda network, s: wrong(right(network, s), network))
+    right = at_zero.residual_moments
+    monkeypatch.setattr(at_zero, "residual_moments", lambda network, s: wrong(right(network, s), network))
     findings = list(measure_two_shortcut(Network(2, 4, 3, *ACTIVATED), random_samples(3, 5, rng())))
     assert any(name.startswith(seen) for name in failing(findings))
 
@@ -205,21 +204,21 @@ def test_a_wrong_a_is_seen(wrong, seen: str, monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_a_wrong_a_or_b_of_one_shortcut_networks_is_seen(wrong, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    right = zero_hessian.blocks_of_eqs_29_and_32
-    monkeypatch.setattr(zero_hessian, "blocks_of_eqs_29_and_32", lambda s: wrong(*right(s)))
+    right = at_zero.blocks_of_eqs_29_and_32
+    monkeypatch.setattr(at_zero, "blocks_of_eqs_29_and_32", lambda s: wrong(*right(s)))
     findings = list(measure_one_shortcut(Network(1, 3, 3), random_samples(3, 5, rng())))
     assert list(failing(findings)) == [next(f.property for f in findings if f.property.startswith(seen))]
 
 
 def test_a_hessian_off_its_pattern_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = zero_hessian.hessian_at_zero
+    right = at_zero.hessian_at_zero
 
     def one_entry_off(network: Network, samples: Samples) -> np.ndarray:
         hessian = right(network, samples)
         hessian[0, -1] = hessian[-1, 0] = 1e-12
         return hessian
 
-    monkeypatch.setattr(zero_hessian, "hessian_at_zero", one_entry_off)
+    monkeypatch.setattr(at_zero, "hessian_at_zero", one_entry_off)
     samples = random_samples(3, 5, rng())
     assert any("outside" in name for name in failing(list(measure_two_shortcut(Network(2, 4, 3), samples))))
     assert any("eq. 10" in name for name in failing(list(measure_one_shortcut(Network(1, 3, 3), samples))))

@@ -24,7 +24,7 @@ from resaudit.claims.heatmap import plot as plot_matrix
 from resaudit.figures.drawing import plot_of, read_csv, save_drawing
 from resaudit.figures.style import escaped, panels, print_rows, tables_in
 from resaudit.plan.composition import load
-from residual.demystifying_resnet.looks import look
+from residual.demystifying_resnet.figures import look
 from tests.conftest import CHECKOUT
 
 COMMITTED = sorted(file for file in (CHECKOUT / "figures" / "reference").glob("*/*.csv") if file.stem != "robustness")

@@ -41,11 +41,11 @@ def wheel_of(folder: Path, **environment: str) -> list[str]:
 @needs_compiler
 def test_a_wheel_has_the_kernel_and_its_source(tmp_path: Path) -> None:
     files = wheel_of(tmp_path)
-    kernels = [file for file in files if file.startswith("residual/demystifying_resnet/training/kernels/")]
+    kernels = [file for file in files if file.startswith("residual/demystifying_resnet/training/")]
     assert any(Path(file).name.startswith("_fused") for file in kernels)
     assert {
-        "residual/demystifying_resnet/training/kernels/fused.c",
-        "residual/demystifying_resnet/training/kernels/fused_lanes.h",
+        "residual/demystifying_resnet/training/fused.c",
+        "residual/demystifying_resnet/training/fused_lanes.h",
     } <= set(kernels)
 
 

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from resaudit.paper import colours_of, label_ends, panels, plot_mean
-from residual.demystifying_resnet.looks import mark_judged
+from residual.demystifying_resnet.figures import mark_judged
 from residual.images.curves import error_axis
 
 JUDGED = (0.1, 0.5, 1.0)

@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import STAGE, Key, colours_of, label_ends, panels, plot_mean
-from residual.demystifying_resnet.experiments.results import TrainingResults
-from residual.demystifying_resnet.experiments.sweep_rows import JUDGED, judged_epochs
-from residual.demystifying_resnet.looks import label, mark_judged
+from resaudit.paper import Key, colours_of, label_ends, panels, plot_mean
+from residual.demystifying_resnet.experiments.results import JUDGED, TrainingResults, judged_epochs
+from residual.demystifying_resnet.figures import label, long_table, mark_judged, rows_of_stage
 from residual.demystifying_resnet.networks.network import base_name
-from residual.demystifying_resnet.tables import long_table, runs_of_rate
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.demystifying_resnet.networks.trajectory import Trajectory
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -31,16 +28,12 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 def _of_stage(stage: str, first: int, trajectory: Trajectory, rates: Sequence[float], drawn: bool) -> pd.DataFrame:
-    parts = []
-    for rate in rates:
-        norms = trajectory.mean_frobenius_norm[:, runs_of_rate(trajectory, rate)].T
-        run, epoch = (grid.ravel() for grid in np.indices(norms.shape))
-        columns = {"run": first + run, "epoch": epoch, "mean_frobenius_norm": norms.ravel()}
-        parts.append(pd.DataFrame({STAGE: stage, "learning_rate": rate, "shown": drawn and rate == rates[0]} | columns))
-    table = pd.concat(parts)
-    last = table["epoch"].max()
-    judged = judged_epochs(int(last)) if drawn else [last]
-    return table[table["shown"] | table["epoch"].isin(judged)]
+    norms, shown = trajectory.mean_frobenius_norm, rates[:drawn]
+    last = len(norms) - 1
+    epochs = dict.fromkeys(rates, judged_epochs(last) if drawn else [last]) | dict.fromkeys(shown, range(last + 1))
+    part = rows_of_stage(stage, first, trajectory, epochs, mean_frobenius_norm=norms)
+    part.insert(2, "shown", part["learning_rate"].isin(shown))
+    return part
 
 
 def plot(table: pd.DataFrame) -> Figure:

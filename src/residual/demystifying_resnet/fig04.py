@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from resaudit.paper import Key, annotate, depth_axis, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
-from residual.demystifying_resnet.looks import look, network_legend
-from residual.demystifying_resnet.tables import SPECTRAL, long_table
+from residual.demystifying_resnet.figures import SPECTRAL, long_table, look, network_legend
 
 DERIVED = SPECTRAL | {
     # The same multiple of lambda_max in all Hessians of one size.

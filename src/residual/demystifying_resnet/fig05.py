@@ -1,22 +1,84 @@
 """Figure 5: largest and 10th percentile of the absolute eigenvalues against loss."""
 
+from typing import cast
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.paper import above_optimum, annotate, interpolate, loss_axis, panels, plot_against_loss, whole_runs
-from residual.demystifying_resnet.experiments.results import TrainingResults
-from residual.demystifying_resnet.looks import line_look, network_legend
-from residual.demystifying_resnet.tables import ALONG_TRAINING, spectra_along_training
+from resaudit.paper import (
+    CONFIRMATION,
+    STAGE,
+    Key,
+    above_optimum,
+    annotate,
+    interpolate,
+    loss_axis,
+    panels,
+    plot_against_loss,
+    whole_runs,
+)
+from residual.demystifying_resnet.experiments.results import Block, TrainingResults
+from residual.demystifying_resnet.figures import SPECTRAL, Derived, line_look, long_table, network_legend
+from residual.demystifying_resnet.networks.spectra import Spectra
 
-DERIVED = ALONG_TRAINING
+_INDEX = {"beyond_noise": "index", "every": "raw_index", "sizeable": "sizeable_index"}
+
+
+def _floors(table: pd.DataFrame) -> "pd.Series[float]":
+    """The noise floor eps * N * lambda_max, with the eps, single or double, of the table's."""
+    each = table["eigenvalues"] * table["lambda_max"]
+    single = table["noise_floor"] / each > np.sqrt(np.finfo(np.float32).eps * np.finfo(np.float64).eps)
+    return each * np.where(single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
+
+
+DERIVED: Derived = SPECTRAL | {
+    "noise_floor": _floors,
+    "index": lambda table: (table["index"] * table["eigenvalues"]).round() / table["eigenvalues"],
+    "loss": lambda table: (table["loss"] - table["excess_loss"]).median() + table["excess_loss"],
+}
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
-    """The columns of :func:`~residual.demystifying_resnet.tables.spectra_along_training`."""
-    return spectra_along_training(results)
+    """Loss, gradient norm and spectrum of every fresh run at every epoch that has its Hessian.
+
+    Columns: network, learning_rate, shown, stage, run, epoch, loss, excess_loss, gradient_norm, lambda_max, lambda_p10,
+    condition_number, index, eigenvalues, noise_floor, resolved. A network has rows for each rate that its fresh runs
+    leave tied for its best; the drawn one has ``shown``. Some runs have only the last epoch. Epochs after a run
+    diverged have an infinite loss and no spectrum.
+    """
+    counted = _INDEX[results.negative_eigenvalues]
+
+    def rows_of_block(key: Key, block: Block) -> pd.DataFrame:
+        trajectory, spectra, tied = block.trajectory, cast(Spectra, block.spectra), results.rates[key]
+        epochs, rates = trajectory.snapshot_epochs, trajectory.learning_rate
+        rate, epoch = np.meshgrid(rates, epochs)
+        columns = {
+            "learning_rate": rate,
+            "shown": rate == tied[0],
+            STAGE: np.full(rate.shape, CONFIRMATION),
+            "run": np.tile(block.first + pd.Series(rates).groupby(rates).cumcount().to_numpy(), (len(epochs), 1)),
+            "epoch": epoch,
+            "loss": trajectory.loss[epochs],
+            "excess_loss": trajectory.excess_loss[epochs],
+            "gradient_norm": trajectory.gradient_norm[epochs],
+            "lambda_max": spectra.lambda_max,
+            "lambda_p10": spectra.lambda_p10,
+            "condition_number": np.full(rate.shape, np.nan),
+            "index": getattr(spectra, counted),
+            "eigenvalues": np.full(rate.shape, results.eigenvalues[key]),
+            "noise_floor": spectra.noise_floor,
+        }
+        part = pd.DataFrame({name: values.ravel() for name, values in columns.items()}).assign(**SPECTRAL)
+        return part[part["learning_rate"].isin(tied)]
+
+    def rows(key: Key) -> pd.DataFrame:
+        part = pd.concat([rows_of_block(key, block) for block in results.blocks[key]])
+        return part.sort_values(["shown", "learning_rate", "run", "epoch"], ascending=[False, True, True, True])
+
+    return long_table(results.blocks, rows).drop(columns="depth")
 
 
 def plot(table: pd.DataFrame) -> Figure:

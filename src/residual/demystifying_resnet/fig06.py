@@ -4,16 +4,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import loss_axis, mark, panels, plot_against_loss, whole_runs
-from residual.demystifying_resnet.experiments.results import TrainingResults
-from residual.demystifying_resnet.looks import label, line_look, look, network_legend
-from residual.demystifying_resnet.tables import ALONG_TRAINING, spectra_along_training
+from residual.demystifying_resnet.fig05 import DERIVED, table
+from residual.demystifying_resnet.figures import label, line_look, look, network_legend
 
-DERIVED = ALONG_TRAINING
-
-
-def table(results: TrainingResults) -> pd.DataFrame:
-    """The columns of :func:`~residual.demystifying_resnet.tables.spectra_along_training`."""
-    return spectra_along_training(results)
+__all__ = ["DERIVED", "plot", "table"]
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -4,16 +4,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import annotate, mark, plain_ticks
-from residual.demystifying_resnet.experiments.results import TrainingResults
-from residual.demystifying_resnet.final_losses import final_losses, plot_by_depth
+from residual.demystifying_resnet.fig07 import plot_by_depth, table
+
+__all__ = ["plot", "table"]
 
 ZERO_OUTPUT = 0.5
 """The loss |y - 0|^2 / 2 for one-hot labels y."""
-
-
-def table(results: TrainingResults) -> pd.DataFrame:
-    """Columns: network, depth, stage, learning_rate, run, final_loss; inf where a run diverged."""
-    return final_losses(results)
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import at_the_end, depth_axis, panels, plot_runs
-from residual.demystifying_resnet.looks import look
+from residual.demystifying_resnet.figures import look
 from residual.images.curves import error_axis
 
 

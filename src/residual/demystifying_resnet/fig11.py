@@ -7,7 +7,7 @@ from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
 
 from resaudit.paper import annotate, panels
-from residual.demystifying_resnet.looks import label
+from residual.demystifying_resnet.figures import label
 from residual.demystifying_resnet.networks.network import shortcut_depth_of
 from residual.demystifying_resnet.theory.records import ZeroHessians
 

@@ -4,12 +4,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import STAGE, Key, at_shown_rate, best_rates, colours_of, depth_axis, fresh, panels
-from residual.demystifying_resnet.experiments.results import TrainingResults
-from residual.demystifying_resnet.experiments.sweep_rows import JUDGED, curve_epochs, judged_epochs
-from residual.demystifying_resnet.looks import label, look, mark_judged, network_legend
-from residual.demystifying_resnet.tables import above_optimum, long_table, runs_of_rate
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from resaudit.paper import Key, at_shown_rate, best_rates, colours_of, depth_axis, fresh, panels
+from residual.demystifying_resnet.experiments.results import JUDGED, TrainingResults, curve_epochs, judged_epochs
+from residual.demystifying_resnet.figures import (
+    above_optimum,
+    label,
+    long_table,
+    look,
+    mark_judged,
+    network_legend,
+    rows_of_stage,
+)
+from residual.demystifying_resnet.networks.trajectory import Trajectory
 
 DERIVED = above_optimum("loss")
 OURS, BESIDE = "1-shortcut", "orthogonal"
@@ -34,24 +40,12 @@ def table(results: TrainingResults) -> pd.DataFrame:
 def _of_stage(stage: str, first: int, trajectory: Trajectory, tied: tuple[float, ...]) -> pd.DataFrame:
     """The runs of a stage: along the training at the first of the tied rates, at the others where they are judged."""
     last = len(trajectory.excess_loss) - 1
-    along = dict.fromkeys(tied, judged_epochs(last)) | dict.fromkeys(tied[:1], curve_epochs(last))
-    parts = []
-    for rate in np.unique(trajectory.learning_rate):
-        runs = runs_of_rate(trajectory, rate)
-        epochs = along.get(rate, [last])
-        run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), epochs, indexing="ij"))
-        part = {
-            STAGE: stage,
-            "learning_rate": rate,
-            "run": first + run,
-            "epoch": epoch,
-            "loss": trajectory.loss[epoch, runs[run]],
-            "optimal_loss": float(trajectory.baseline_loss),
-            "excess_loss": trajectory.excess_loss[epoch, runs[run]],
-            "shown": rate in tied[:1],
-        }
-        parts.append(pd.DataFrame(part))
-    return pd.concat(parts)
+    epochs = {rate: [last] for rate in np.unique(trajectory.learning_rate).tolist()}
+    epochs |= dict.fromkeys(tied, judged_epochs(last)) | dict.fromkeys(tied[:1], curve_epochs(last))
+    optimal = np.broadcast_to(trajectory.baseline_loss, trajectory.loss.shape)
+    losses = {"loss": trajectory.loss, "optimal_loss": optimal, "excess_loss": trajectory.excess_loss}
+    part = rows_of_stage(stage, first, trajectory, epochs, **losses)
+    return part.assign(shown=part["learning_rate"].isin(tied[:1]))
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -5,8 +5,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import at_shown_rate, best_rates, bounding_rates, fresh, panels, plot_band
-from residual.demystifying_resnet.final_losses import plot_losses_and_rates
-from residual.demystifying_resnet.looks import line_look, mark_judged, network_legend
+from residual.demystifying_resnet.fig07 import plot_losses_and_rates
+from residual.demystifying_resnet.figures import line_look, mark_judged, network_legend
 from residual.demystifying_resnet.shortcut1 import DERIVED, table
 
 __all__ = ["DERIVED", "plot", "table"]

@@ -1,11 +1,14 @@
-"""Theorem 1: the construction of its proof, built and measured."""
+"""Theorem 1: the construction of its proof, built and measured; and what the figures of both theorems share."""
+
+import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.paper import BLUE, RED, annotate, panels, plot_band
-from residual.demystifying_resnet.theorems import by_property, measurements_table, of_case, statements_panel
+from resaudit.paper import BLUE, RED, annotate, panels, plot_band, print_errors
 from residual.demystifying_resnet.theory.construction import (
     AT_MOST_TOLERANCE,
     EPS,
@@ -15,10 +18,10 @@ from residual.demystifying_resnet.theory.construction import (
 )
 from residual.demystifying_resnet.theory.records import Measurements
 
+CASE = ("shortcut_depth", "activations", "width", "units", "samples", "data", "draw")
+"""What identifies a network and its samples."""
 NORMS = "theorem 1, eq. 7: largest Frobenius norm by units"
 BOUND = "theorem 1, eq. 6: every norm is below the bound"
-
-
 STEP, LONGEST = "lemma 2, eq. 19: every step is shorter than d", "lemma 2: the longest path is below its bound"
 DISTANCE = "lemma 2: every step keeps a distance of rho/2"
 GROWTH = "largest growth of an input's rounding error through the network"
@@ -53,8 +56,14 @@ DERIVED = {"tolerance": tolerances}
 
 
 def table(measured: Measurements) -> pd.DataFrame:
-    """The columns of :func:`~residual.demystifying_resnet.theorems.measurements_table`."""
-    return measurements_table(measured)
+    """One row per property, case and draw.
+
+    Columns: property, shortcut_depth, activations (pre/mid/post), width, units, samples, data, draw, value (measured),
+    expected (by the paper's equation; NaN without one), error (the largest discrepancy, at least 0; the measuring
+    function in :mod:`residual.demystifying_resnet.theory` documents its scale), tolerance (of double precision, derived
+    there). Without an expected value, the error is the value's own uncertainty.
+    """
+    return pd.DataFrame(dataclasses.asdict(measured))
 
 
 def plot(table: pd.DataFrame) -> Figure:
@@ -84,3 +93,27 @@ def plot(table: pd.DataFrame) -> Figure:
         axes.legend(loc="upper right")
     facets[0].set_ylabel(r"largest $\Vert W^{r,l}\Vert_F$")
     return figure
+
+
+def of_case(table: pd.DataFrame, name: str, column: str) -> "pd.Series[float]":
+    """A column of a property's row of the same case, for every row; NaN where there is none."""
+    keys = list(CASE)
+    found = table.loc[table["property"] == name, [*keys, column]].drop_duplicates(keys)
+    return table[keys].merge(found, on=keys, how="left")[column].set_axis(table.index)
+
+
+def by_property(table: pd.DataFrame, values: Mapping[str, "pd.Series[float] | float"]) -> "pd.Series[float]":
+    """For every row the value of the first property whose name begins with a key; NaN without one."""
+    made = pd.Series(np.nan, table.index)
+    for beginning, value in reversed(list(values.items())):
+        made = made.mask(table["property"].str.startswith(beginning), value)
+    return made
+
+
+def statements_panel(axes: Axes, table: pd.DataFrame) -> None:
+    """Print each statement, its number of cases, and its largest error relative to the bound on its round-off."""
+    stated = table[table["expected"].notna()]
+    names = stated["property"].str.replace(r"order \d", "order k", regex=True)
+    for written, printed in (("sqrt(8d)/rho", "√(8d)/ρ"), ("rho", "ρ"), (">=", "≥")):
+        names = names.str.replace(written, printed)
+    print_errors(axes, names, stated["error"] / stated["tolerance"], (0.0, 0.82, 1.0))

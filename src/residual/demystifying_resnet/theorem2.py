@@ -6,15 +6,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from resaudit.paper import annotate, depth_axis, label_ends, panels
-from residual.demystifying_resnet.looks import look
-from residual.demystifying_resnet.theorems import CASE, by_property, measurements_table, of_case, statements_panel
-from residual.demystifying_resnet.theory.records import Measurements
+from residual.demystifying_resnet.figures import look
+from residual.demystifying_resnet.theorem1 import CASE, by_property, of_case, statements_panel, table
+
+__all__ = ["DERIVED", "plot", "table"]
 
 CONDITION = "condition number |l|max / |l|{} of the Hessian at zero"
 LEAST = (("min", ":", r"$|\lambda|_{\min}$"), ("(0.1)", "-", r"$|\lambda|_{(0.1)}$"))
 """What the condition number divides by: its name in the table, its line, its label."""
-
-
 EIGENVALUES, CONDITIONS = "eq. 26: the eigenvalues, each with its multiplicity", "eq. 9: the condition number"
 LEAST_CANCELLING = 1e-3
 """Eigenvalues of sums whose terms cancel further than to this share are known too badly to test an equation."""
@@ -22,7 +21,7 @@ LEAST_CANCELLING = 1e-3
 
 def tolerances(table: pd.DataFrame) -> "pd.Series[float]":
     """What rounding allows, from the sizes; of eigenvalues, how far their terms cancel is the least units'."""
-    from residual.demystifying_resnet.theory.stationarity import EPS, rounding_of
+    from residual.demystifying_resnet.theory.at_zero import EPS, rounding_of
 
     layers = table["units"] * table["shortcut_depth"]
     entries = rounding_of(table["samples"], layers, table["width"])
@@ -48,17 +47,12 @@ def tolerances(table: pd.DataFrame) -> "pd.Series[float]":
 DERIVED = {"tolerance": tolerances}
 
 
-def table(measured: Measurements) -> pd.DataFrame:
-    """The columns of :func:`~residual.demystifying_resnet.theorems.measurements_table`.
+def plot(table: pd.DataFrame) -> Figure:
+    """a: the error of each statement. b: condition numbers by depth, on all real data.
 
     The error of a condition number by depth is the noise floor relative to the eigenvalue in the denominator: the value
     is resolved if the error is below the tolerance.
     """
-    return measurements_table(measured)
-
-
-def plot(table: pd.DataFrame) -> Figure:
-    """a: the error of each statement. b: condition numbers by depth, on all real data."""
     figure, (statements, axes) = panels("ab", 3.7, width_ratios=[1.75, 1])
     statements_panel(statements, table)
     real = table[table["samples"] == table["samples"].max()]

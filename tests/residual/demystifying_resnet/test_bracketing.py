@@ -18,17 +18,16 @@ from resaudit.data.whiten import Moments
 from resaudit.runtime import extensions
 from residual.demystifying_resnet.curvature import counts, structured
 from residual.demystifying_resnet.curvature.bracketing import Bracketing, CountsInconsistent, Extrapolation
-from residual.demystifying_resnet.curvature.chain import Chain, chains_of
-from residual.demystifying_resnet.curvature.counts import Counts, count_below
-from residual.demystifying_resnet.curvature.kernels import library
-from residual.demystifying_resnet.curvature.spectrum import spectra_along
+from residual.demystifying_resnet.curvature.counts import Chain, Counts, count_below
+from residual.demystifying_resnet.curvature.products import HessianProduct
 from residual.demystifying_resnet.curvature.structured import (
     certified_largest,
     structured_spectra_along,
     trusted_counts,
 )
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.hessians import spectra_along
 from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.ensemble import initial_weights
 
 
 class Made:
@@ -140,13 +139,13 @@ def weights() -> torch.Tensor:
 @pytest.mark.parametrize("bounds", [[math.nan], [0.0, math.inf]])
 def test_bounds_must_be_finite(bounds: list[float], weights: torch.Tensor, moments: Moments) -> None:
     with pytest.raises(ValueError, match="finite"):
-        count_below(chains_of(weights, NETWORK, moments)[0], bounds)
+        count_below(HessianProduct(weights, NETWORK, moments).chains()[0], bounds)
 
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 0.5, math.nan])
 def test_a_threshold_has_a_range(threshold: float, weights: torch.Tensor, moments: Moments) -> None:
     with pytest.raises(ValueError, match=r"\(0, 0\.3\]"):
-        count_below(chains_of(weights, NETWORK, moments)[0], [1.0], threshold)
+        count_below(HessianProduct(weights, NETWORK, moments).chains()[0], [1.0], threshold)
 
 
 def test_only_linear_networks_are_counted_and_always_in_double_precision(
@@ -215,7 +214,7 @@ def test_a_hessian_of_zeros_has_no_condition_number(moments: Moments) -> None:
 def test_without_the_kernel_numpy_counts(
     weights: torch.Tensor, moments: Moments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (chain,) = chains_of(weights[:2, :1], Network(2, 2, 10), moments)
+    (chain,) = HessianProduct(weights[:2, :1], Network(2, 2, 10), moments).chains()
     expected = count_below(chain, [-0.1, 0.1])
     monkeypatch.setattr("residual.demystifying_resnet.curvature.counts.library", lambda: None)
     np.testing.assert_array_equal(count_below(chain, [-0.1, 0.1]).below, expected.below)
@@ -227,7 +226,7 @@ def test_doubtful_counts_are_taken_again(
     weights: torch.Tensor, moments: Moments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two eliminations with other pivots must agree where rounding may matter; if they do not, nothing is said."""
-    (chain,) = chains_of(weights[:, :1], NETWORK, moments)
+    (chain,) = HessianProduct(weights[:, :1], NETWORK, moments).chains()
 
     def disagreeing(at: object, bounds: Sequence[float], threshold: float = 1e-4) -> Counts:
         del at
@@ -251,7 +250,7 @@ def test_doubtful_counts_are_taken_again(
 
 
 def test_a_largest_eigenvalue_that_lanczos_missed_is_found_by_counts(weights: torch.Tensor, moments: Moments) -> None:
-    (chain,) = chains_of(weights[:, :1], NETWORK, moments)
+    (chain,) = HessianProduct(weights[:, :1], NETWORK, moments).chains()
     true = spectra_along([weights[:, :1]], NETWORK, moments).lambda_max.item()
     for found in (true, 0.9 * true, 0.1 * true):
         assert certified_largest(chain, found) == pytest.approx(true, rel=2e-8)
@@ -259,12 +258,12 @@ def test_a_largest_eigenvalue_that_lanczos_missed_is_found_by_counts(weights: to
 
 def test_a_kernel_that_is_not_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extensions, "EXTENSION_SUFFIXES", [".nowhere"])
-    library.library.cache_clear()
+    counts.library.cache_clear()
     try:
-        assert library.library() is None
-        assert library.lanes() is None
+        assert counts.library() is None
+        assert counts.lanes() is None
     finally:
-        library.library.cache_clear()
+        counts.library.cache_clear()
 
 
 @pytest.mark.parametrize("factor", [1e6, 1e9, 1e15])

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from resaudit.base.errors import Interrupted, MachineError
 from resaudit.data.whiten import Moments, Whitened
 from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, forget
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.gradient_descent import Objective, descend
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network, network_named
-from residual.demystifying_resnet.training.ensemble import Objective, descend
-from residual.demystifying_resnet.training.kernels.native import NativeObjective
-from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.networks.trajectory import Trajectory
+from residual.demystifying_resnet.training.ensemble import initial_weights
+from residual.demystifying_resnet.training.fused import NativeObjective
 from residual.demystifying_resnet.training.sampled import SampledObjective
-from residual.demystifying_resnet.training.trajectory import Trajectory
 from residual.descent import Descent
 from tests.kernels import needs_kernel
 from tests.refusals import refused

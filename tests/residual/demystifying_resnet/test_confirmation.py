@@ -27,10 +27,9 @@ from resaudit.plan.experiment import at, runs_of
 from resaudit.plan.plan import FigurePlan, make_plan
 from residual.demystifying_resnet import fig03, fig07, shortcut1, shortcut_depths
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults, judged_again
-from residual.demystifying_resnet.jobs.train import Train
-from residual.demystifying_resnet.looks import look
-from residual.demystifying_resnet.training.rates import choice_of, followed_rates
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.demystifying_resnet.figures import look
+from residual.demystifying_resnet.jobs.train import Train, choice_of, followed_rates
+from residual.demystifying_resnet.networks.trajectory import Trajectory
 from tests.claims.made import mentions, result, sweep, verdict
 from tests.residual.stable_scaling.test_training import PAPER as STABLE_SCALING
 from tests.residual.stable_scaling.test_training import steady

@@ -16,9 +16,9 @@ from resaudit.figures.curves import interpolate_by_loss
 from resaudit.figures.drawing import read_csv, write_csv
 from resaudit.figures.sweeps import SCREENING
 from residual.demystifying_resnet import fig03, fig04, fig04_deep, fig05, fig06, fig07, fig08, shortcut_depths
-from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.demystifying_resnet.networks.spectra import Spectra
+from residual.demystifying_resnet.networks.trajectory import Trajectory
 
 RATES = np.array([0.1, 0.1, 0.2, 0.2])
 

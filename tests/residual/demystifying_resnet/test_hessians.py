@@ -13,14 +13,14 @@ from resaudit.data.whiten import Moments, Whiten
 from resaudit.jobs.job import Execution, Work
 from resaudit.jobs.results import save_arrays
 from resaudit.plan.plan import plan_figure, with_inputs
-from residual.demystifying_resnet.curvature import spectrum
-from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.jobs import hessians
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train
-from residual.demystifying_resnet.networks.ensemble import Ensemble
+from residual.demystifying_resnet.networks import hessians as dense
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.demystifying_resnet.networks.spectra import Spectra
+from residual.demystifying_resnet.networks.trajectory import Trajectory
+from residual.demystifying_resnet.training.ensemble import Ensemble
 from tests.conftest import smoke_figure
 from tests.ran import RAN
 
@@ -33,7 +33,7 @@ class Stop(Exception):
 
 def stopping(number: int) -> Callable[..., Spectra]:
     """What computes spectra, but for the batch of this number, the first of which is 1."""
-    given, calls = spectrum.spectra_along, list[int]()
+    given, calls = dense.spectra_along, list[int]()
 
     def along(points: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
         calls.append(1)
@@ -79,7 +79,7 @@ def test_a_job_resumes_only_while_its_training_is_the_same(
     assert job.training
     trained(job.training, tmp_path, 2.0)
     with monkeypatch.context() as patch:
-        patch.setattr(spectrum, "spectra_along", stopping(2))
+        patch.setattr(dense, "spectra_along", stopping(2))
         with pytest.raises(Stop):
             computed(job, tmp_path, "stopped")
     trained(job.training, tmp_path, factor)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.linear import backward, forward
 from residual.demystifying_resnet.networks.network import Network, network_named, shortcut_depth_of
+from residual.demystifying_resnet.training.ensemble import initial_weights
 
 
 @pytest.mark.parametrize(("shortcut_depth", "depth"), [(2, 3), (3, 4), (2, 0), (-1, 4)])

@@ -19,13 +19,13 @@ from resaudit.plan.experiment import at
 from resaudit.plan.models import CONTROL
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.plans import Plans
-from residual.demystifying_resnet.experiments.best_rate_spectra import SpectraConfirmation
+from residual.demystifying_resnet.experiments.training import SpectraConfirmation
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from residual.demystifying_resnet.jobs.train import Train
-from residual.demystifying_resnet.networks.ensemble import Ensemble
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.theory.cases import Cases
+from residual.demystifying_resnet.theory.records import Cases
+from residual.demystifying_resnet.training.ensemble import Ensemble
 
 DATASET = Dataset.model_validate(
     {"name": "it", "title": "It", "citation": "", "licence": "", "classes": 10, "sources": ["folder"],

@@ -8,8 +8,8 @@ from resaudit.figures.rates import BestRate, choose_rate
 from resaudit.figures.sweeps import at_shown_rate, best_rates
 from residual.demystifying_resnet import fig07, shortcut1
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults, judged_again
-from residual.demystifying_resnet.training.rates import choice_of, followed_rates
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.demystifying_resnet.jobs.train import choice_of, followed_rates
+from residual.demystifying_resnet.networks.trajectory import Trajectory
 
 RATES = np.array([0.01, 0.1, 1.0, 10.0])
 INF = np.inf

@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from resaudit.data.whiten import Moments
-from residual.demystifying_resnet.curvature.linear import hessians
-from residual.demystifying_resnet.curvature.spectra import Spectra
-from residual.demystifying_resnet.curvature.spectrum import spectra_along, spectrum_statistics
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.hessians import hessians, spectra_along, spectrum_statistics
 from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.networks.spectra import Spectra
+from residual.demystifying_resnet.training.ensemble import initial_weights
 
 
 def test_statistics_of_a_known_spectrum() -> None:
@@ -80,7 +79,7 @@ def test_batches_do_not_change_a_spectrum(moments: Moments, monkeypatch: pytest.
     network = Network(0, 4, 10)
     weights = initial_weights(network, "orthogonal", 1.0, 1, 5)
     whole = spectra_along([weights], network, moments)
-    monkeypatch.setattr("residual.demystifying_resnet.curvature.spectrum.BYTES_AT_ONCE", 8 * 400**2 * 2)
+    monkeypatch.setattr("residual.demystifying_resnet.networks.hessians.BYTES_AT_ONCE", 8 * 400**2 * 2)
     parts = spectra_along([weights], network, moments)
     np.testing.assert_allclose(whole.lambda_p10, parts.lambda_p10, rtol=1e-12)
 

@@ -15,12 +15,11 @@ from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import settings_in_words
-from residual.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
+from residual.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.jobs.theorem import Theorem
-from residual.demystifying_resnet.theory.cases import Cases
-from residual.demystifying_resnet.theory.records import Case, Finding, SpherePath, ZeroHessians, as_columns
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.demystifying_resnet.networks.trajectory import Trajectory
+from residual.demystifying_resnet.theory.records import Case, Cases, Finding, SpherePath, ZeroHessians, as_columns
 from tests.conftest import first_of, run_planned
 
 PREFIX = "figure.demystifying_resnet"
@@ -58,7 +57,7 @@ def test_statements_are_printed_with_their_cases_and_largest_error() -> None:
             *made(Finding("exact", 0, 0, 0.0, 1.0)),
             *made(Finding("bad", 0, 0, 3.0, 1.0), Finding("not stated", 1, np.nan, 9.0, 1.0))]  # fmt: skip
     axes = Figure().add_subplot()
-    theorems.statements_panel(axes, pd.DataFrame(dataclasses.asdict(as_columns(rows))))
+    theorem1.statements_panel(axes, pd.DataFrame(dataclasses.asdict(as_columns(rows))))
     said = [text.get_text() for text in axes.texts]
     assert said[3:] == ["order k", "2", "0.5", "exact", "1", "0", "bad", "1", "3 (!)"]
 

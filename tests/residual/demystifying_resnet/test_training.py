@@ -7,16 +7,15 @@ import torch
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.data.whiten import Moments, Whiten, moments_of
-from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.jobs.train import train as train_job
-from residual.demystifying_resnet.networks.ensemble import Ensemble
-from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.gradient_descent import descend
+from residual.demystifying_resnet.networks.hessians import spectra_along
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.linear import LinearObjective
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.demystifying_resnet.networks.trajectory import Trajectory
+from residual.demystifying_resnet.training.ensemble import Ensemble, initial_weights
 
 NETWORK = Network(2, 4, 10)
 CPU = torch.device("cpu")

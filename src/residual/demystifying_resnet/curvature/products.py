@@ -5,10 +5,12 @@ Everything is batched over runs; a product takes O(depth).
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from resaudit.paper import Moments
-from residual.demystifying_resnet.networks.linear import backward, forward
+from residual.demystifying_resnet.curvature.counts import Chain
+from residual.demystifying_resnet.networks.linear import LinearObjective, backward
 from residual.demystifying_resnet.networks.network import Network
 
 MOST_STEPS = 120
@@ -27,10 +29,9 @@ class HessianProduct:
 
     def __init__(self, weights: torch.Tensor, network: Network, moments: Moments) -> None:
         self.weights, self.network = weights, network
-        self.second = torch.from_numpy(moments.xx).to(weights)
-        *inputs, product = forward(weights, network)
-        self.before = torch.stack(inputs)
-        residual = (product - torch.from_numpy(moments.optimal_map).to(weights)) @ self.second
+        objective = LinearObjective.of(network, moments, weights.device, weights.dtype)
+        inputs, _, residual = objective.residual(weights)
+        self.before, self.second = torch.stack(inputs), objective.xx
         self.slopes = torch.stack(backward(weights, network, residual))
 
     def __call__(self, direction: torch.Tensor) -> torch.Tensor:
@@ -38,6 +39,12 @@ class HessianProduct:
         states, change = self._changes(direction @ self.before)
         returned = self._returned(direction.mT @ self.slopes, change @ self.second)
         return returned @ self.before.mT + self.slopes @ states.mT
+
+    def chains(self) -> list[Chain]:
+        """The factors of each run's Hessian."""
+        stacks = (self.weights, self.before, self.slopes)
+        by_run = [np.ascontiguousarray(stack.transpose(0, 1).numpy()) for stack in stacks]
+        return [Chain(self.network, w, b, s, self.second.numpy()) for w, b, s in zip(*by_run, strict=True)]
 
     def _changes(self, entering: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The change F_l of every layer's input, and that of the output (eq. 1)."""

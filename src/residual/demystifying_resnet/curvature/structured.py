@@ -10,13 +10,11 @@ import torch
 
 from resaudit.paper import Moments
 from residual.demystifying_resnet.curvature.bracketing import Bracketing, CountsInconsistent, Extrapolation
-from residual.demystifying_resnet.curvature.chain import Chain, chains_of
-from residual.demystifying_resnet.curvature.counts import count_below
-from residual.demystifying_resnet.curvature.kernels.library import library
+from residual.demystifying_resnet.curvature.counts import Chain, count_below, library
 from residual.demystifying_resnet.curvature.products import HessianProduct, largest_magnitude, runs_at_once
-from residual.demystifying_resnet.curvature.spectra import Spectra
-from residual.demystifying_resnet.curvature.spectrum import SIZEABLE, check_shapes, spectra_along
+from residual.demystifying_resnet.networks.hessians import SIZEABLE, check_shapes, spectra_along
 from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.networks.spectra import Spectra
 
 CERTIFIED = 1e-8
 """Counts certify that no absolute eigenvalue exceeds the largest one found by more than this relative distance."""
@@ -53,7 +51,7 @@ class _Row:
 def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
     """Spectra of the exact Hessians at each of the weights, from inertia counts; shape (weights, runs).
 
-    The result of :func:`residual.demystifying_resnet.curvature.spectrum.spectra_along` from about twenty counts each:
+    The result of :func:`residual.demystifying_resnet.networks.hessians.spectra_along` from about twenty counts each:
     the indices exactly, lambda_max to 1e-8 (certified by counts), lambda_p10 to 1e-6. A percentile under the noise
     floor is NaN, and so is an index whose count was given up. A run that has diverged, or whose Hessian overflows, has
     NaN statistics and is not resolved.
@@ -79,17 +77,17 @@ def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, 
         at = torch.where(finite[None, :, None, None], at, torch.zeros_like(at))
 
         # Lanczos starts from the previous Hessians' eigenvectors.
+        batches = torch.split(torch.arange(at.shape[1]), runs_at_once(network))
+        products = [HessianProduct(at[:, runs], network, moments) for runs in batches]
         largest = [
-            largest_magnitude(
-                HessianProduct(at[:, runs], network, moments), None if vectors is None else vectors[:, runs]
-            )
-            for runs in torch.split(torch.arange(at.shape[1]), runs_at_once(network))
+            largest_magnitude(product, None if vectors is None else vectors[:, runs])
+            for runs, product in zip(batches, products, strict=True)
         ]
         magnitudes = [value for batch in largest for value in batch.magnitude.tolist()]
         vectors = torch.cat([batch.vector for batch in largest], dim=1)
 
         extrapolations = extrapolations or [Extrapolation() for _ in magnitudes]
-        chains = chains_of(at, network, moments)
+        chains = [chain for product in products for chain in product.chains()]
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             counted = list(pool.map(_statistics, chains, magnitudes, extrapolations, finite.tolist()))
         rows.append([

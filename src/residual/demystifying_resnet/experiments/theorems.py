@@ -21,10 +21,10 @@ from resaudit.paper import (
     different,
     needed,
 )
-from residual.demystifying_resnet.experiments.networks import checked_network
+from residual.demystifying_resnet.experiments.training import checked_network
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, base_name, shortcut_depth_of
-from residual.demystifying_resnet.theory.cases import Cases
+from residual.demystifying_resnet.theory.records import Cases
 
 if TYPE_CHECKING:
     import pandas as pd

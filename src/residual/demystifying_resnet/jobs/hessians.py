@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Tolerance, Whiten, Work, joined
-from residual.demystifying_resnet.curvature.kernels import library as _counts  # noqa: F401  registers its lanes
-from residual.demystifying_resnet.curvature.spectra import Spectra
+from residual.demystifying_resnet.curvature.counts import counted_by
 from residual.demystifying_resnet.jobs.train import Train
-from residual.demystifying_resnet.networks.ensemble import Ensemble
+from residual.demystifying_resnet.networks.spectra import Spectra
+from residual.demystifying_resnet.training.ensemble import Ensemble
 
 # Measured as those of training.
 SECONDS_PER_CUBED_PARAMETER = 4e-11
@@ -107,9 +107,8 @@ class Hessians(Job):
         import torch
 
         from resaudit.paper import Checkpoint, delayed_signals, made_by, read_provenance, with_progress
-        from residual.demystifying_resnet.curvature.counts import counted_by
-        from residual.demystifying_resnet.curvature.spectrum import spectra_along
         from residual.demystifying_resnet.curvature.structured import structured_spectra_along
+        from residual.demystifying_resnet.networks.hessians import spectra_along
 
         counts = self.method == "counts"
         work.record["kernel"] = counted_by() if counts else "LAPACK"

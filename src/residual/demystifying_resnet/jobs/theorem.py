@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.paper import SECONDS_TO_START, Array, Cost, Execution, Job, Whiten, Work, arrays_in, read_result
-from residual.demystifying_resnet.theory.cases import Cases
-from residual.demystifying_resnet.theory.records import RECORDS, Measurements, Record
+from residual.demystifying_resnet.theory.records import RECORDS, Cases, Measurements, Record
 
 # Measured as those of training.
 SECONDS_PER_NETWORK = {1: 0.01, 2: 0.03, 3: 0.04, 4: 0.1, 5: 0.25}

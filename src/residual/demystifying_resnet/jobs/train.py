@@ -5,27 +5,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
+import numpy as np
+
 from resaudit.paper import (
     MEGABYTES_TO_START,
     SECONDS_TO_START,
+    BestRate,
     Cost,
     Execution,
     Job,
     Tolerance,
     Whiten,
     Work,
+    choose_rate,
+    rates_to_confirm,
     read_result,
 )
-from residual.demystifying_resnet.networks.ensemble import Ensemble
-from residual.demystifying_resnet.training.kernels.library import kernel_of, library, unfit
-from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.demystifying_resnet.networks.trajectory import Trajectory
+from residual.demystifying_resnet.training.ensemble import Ensemble
+from residual.demystifying_resnet.training.fused import kernel_of, library, unfit
 
 if TYPE_CHECKING:
-    import numpy as np
     import torch
 
-    from residual.demystifying_resnet.training.ensemble import Objective
+    from residual.demystifying_resnet.networks.gradient_descent import Objective
     from residual.descent import AfterStep, Descent
+
 
 # Measured on one core at 2.6 GHz with MKL, with a job on the other core; see benchmarks/RESULTS.md.
 SECONDS_PER_LAYER_STEP = 8e-6
@@ -145,7 +150,7 @@ class Train(Job):
 
     def objective(self, work: Work, device: "torch.device") -> tuple["Objective", str]:
         """The objective, and what computes it, in words."""
-        from residual.demystifying_resnet.training.linear import LinearObjective
+        from residual.demystifying_resnet.networks.linear import LinearObjective
         from residual.demystifying_resnet.training.sampled import sampled_objective
 
         network = self.ensemble.network
@@ -165,8 +170,6 @@ class Train(Job):
 
     def rates(self, results: Path) -> Sequence[float]:
         """The learning rates to train at."""
-        from residual.demystifying_resnet.training.rates import followed_rates
-
         if self.sweep is None or self.rate is None:
             return self.learning_rates
         return followed_rates(self.sweep.read(results), self.rate)
@@ -187,12 +190,12 @@ def train(
 ) -> Trajectory:
     """Train every seed of the ensemble at every learning rate, rates outermost.
 
-    Arguments and result as in :func:`residual.demystifying_resnet.training.ensemble.descend`.
+    Arguments and result as in :func:`residual.demystifying_resnet.networks.gradient_descent.descend`.
     """
     import torch
 
     from resaudit.paper import with_progress
-    from residual.demystifying_resnet.training.ensemble import descend
+    from residual.demystifying_resnet.networks.gradient_descent import descend
     from residual.descent import keep_nothing
 
     weights = job.ensemble.initial_weights().to(device).repeat(1, len(learning_rates), 1, 1)
@@ -206,3 +209,33 @@ def train(
         start,
         after_epoch or keep_nothing,
     )
+
+
+def final_losses(*blocks: Trajectory) -> tuple[np.ndarray, np.ndarray]:
+    """Learning rates, ascending, shape (k,), and final excess losses of all blocks' runs, shape (runs, k)."""
+    rates = np.unique(blocks[0].learning_rate)
+    return rates, np.concatenate(
+        [np.stack([each.excess_loss[-1][each.learning_rate == rate] for rate in rates], axis=1) for each in blocks]
+    )
+
+
+def choice_of(trajectory: Trajectory) -> BestRate:
+    """The best learning rate of a trained sweep, by its excess losses."""
+    return choose_rate(*final_losses(trajectory))
+
+
+def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
+    """The learning rates to follow after a sweep, the shown one first.
+
+    Args:
+        trajectory: record of the sweep.
+        choice: ``tied_for_best``, or the rate with the fewest diverged runs if there are some at each;
+            ``tenth_of_best``, the tried rate nearest to a tenth of the shown one, or of that one.
+    """
+    rates, losses = final_losses(trajectory)
+    left = rates_to_confirm(rates, losses)
+    if choice == "tied_for_best":
+        return left
+    if choice == "tenth_of_best":
+        return (float(rates[np.argmin(np.abs(np.log(rates) - np.log(left[0] / 10)))]),)
+    raise ValueError(f"unknown choice of a learning rate {choice!r}; allowed: tied_for_best, tenth_of_best")

@@ -1,10 +1,13 @@
-"""Maps through a linear network: the end-to-end matrix and the matrices before and behind each layer.
+"""Linear networks: their maps before and behind each layer, and their exact loss from the moments of the data.
 
 Weights have the shape (depth, runs, width, width), so that one layer of all runs is contiguous.
 """
 
+from dataclasses import dataclass
+
 import torch
 
+from resaudit.paper import Moments
 from residual.demystifying_resnet.networks.network import Network
 
 
@@ -46,3 +49,41 @@ def identity_of(weights: torch.Tensor) -> torch.Tensor:
     """An identity matrix for every run, shape (runs, width, width), like the weights in type and device."""
     _, runs, _, width = weights.shape
     return torch.eye(width, dtype=weights.dtype, device=weights.device).expand(runs, width, width)
+
+
+@dataclass(frozen=True)
+class LinearObjective:
+    """The loss (1/2m) sum |y - f(x)|^2 of a linear network (Demystifying ResNet, eq. 23), from moments.
+
+    With P* the least-squares map and D = P - P*, the loss is its optimum + <D, D S_XX>/2. The second term, the
+    *excess loss*, is computed as such: subtracting the optimum from the loss would lose the digits that
+    Figure 7 is about.
+    """
+
+    network: Network
+    optimal_map: torch.Tensor  # P*, shape (width, width)
+    xx: torch.Tensor  # S_XX, likewise
+    baseline_loss: float  # the optimum
+
+    @classmethod
+    def of(
+        cls, network: Network, moments: Moments, device: torch.device, dtype: torch.dtype = torch.float64
+    ) -> "LinearObjective":
+        """Put the moments on a device."""
+        optimal_map, xx = (torch.from_numpy(each).to(device, dtype) for each in (moments.optimal_map, moments.xx))
+        return cls(network, optimal_map, xx, moments.optimal_loss)
+
+    def residual(self, weights: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor, torch.Tensor]:
+        """The matrices from the network's input to every layer's, D, and D S_XX, the derivative of the loss by P."""
+        *inputs, product = forward(weights, self.network)
+        distance = product - self.optimal_map
+        return inputs, distance, distance @ self.xx
+
+    def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Excess loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width)."""
+        inputs, distance, residual = self.residual(weights)
+        excess = 0.5 * (distance * residual).sum(dim=(1, 2))
+        gradient = torch.empty_like(weights)
+        for layer, behind in enumerate(backward(weights, self.network, residual)):
+            torch.bmm(behind, inputs[layer].mT, out=gradient[layer])
+        return excess, gradient

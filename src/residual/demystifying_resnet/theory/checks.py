@@ -8,12 +8,19 @@ import numpy as np
 import torch
 
 from resaudit.paper import Moments, Whitened, moments_of
-from residual.demystifying_resnet.curvature.linear import hessians
+from residual.demystifying_resnet.networks.hessians import hessians
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.theory.cases import Cases
+from residual.demystifying_resnet.theory.at_zero import (
+    EPS,
+    measure_condition,
+    measure_one_shortcut,
+    measure_stationarity,
+    measure_two_shortcut,
+)
 from residual.demystifying_resnet.theory.construction import longest_detour, measure_construction
 from residual.demystifying_resnet.theory.records import (
     Case,
+    Cases,
     Finding,
     Measurements,
     SpherePath,
@@ -21,12 +28,6 @@ from residual.demystifying_resnet.theory.records import (
     as_columns,
 )
 from residual.demystifying_resnet.theory.samples import Samples, random_samples, real_samples, samples_on_sphere
-from residual.demystifying_resnet.theory.stationarity import EPS, measure_stationarity
-from residual.demystifying_resnet.theory.zero_hessian import (
-    measure_condition,
-    measure_one_shortcut,
-    measure_two_shortcut,
-)
 
 Rows = Iterator[tuple[Case, Finding]]
 Loop = Callable[[list[int]], Iterable[int]]

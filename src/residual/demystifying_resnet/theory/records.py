@@ -1,4 +1,4 @@
-"""Measurements of theorems. Imports only NumPy: tables need no torch."""
+"""Sizes and draws at which theorems are checked, and the measurements; plan and tables read them without torch."""
 
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
@@ -8,6 +8,23 @@ import numpy as np
 from resaudit.paper import CLOSE, ERROR, LIMIT, Float, Int, Shape, Text, Tolerance
 
 Place = Annotated[Float, Tolerance(absolute=1e-9)]
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Sizes and draws; unused fields stay empty."""
+
+    seed: int  # draw i draws from (seed, i)
+    draws: int  # random draws of each size
+    shortcut_depths: tuple[int, ...] = ()  # n of the networks
+    activations: tuple[tuple[str, str, str], ...] = ()  # (pre, mid, post) of the networks
+    widths: tuple[int, ...] = ()  # d
+    units: tuple[int, ...] = ()  # R, residual units
+    depths: tuple[int, ...] = ()  # numbers of weight matrices at which condition numbers are taken
+    steps: tuple[int, ...] = ()  # units for each column of X
+    samples_per_class: tuple[int, ...] = ()  # samples of each of the d classes
+    min_distance: float = 0.0  # between any two points on the sphere
+    label_noise: float = 0.0  # length of the noise that makes equal labels distinct
 
 
 @dataclass(frozen=True)

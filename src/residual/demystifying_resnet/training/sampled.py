@@ -6,9 +6,9 @@ import torch
 
 from resaudit.paper import Whitened
 from residual.demystifying_resnet.networks.functions import output
+from residual.demystifying_resnet.networks.gradient_descent import Objective
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.ensemble import Objective
-from residual.demystifying_resnet.training.kernels.library import kernel_of
+from residual.demystifying_resnet.training.fused import kernel_of
 
 BYTES_AT_ONCE = 256 * 2**20
 """Memory for the activations of one batch of samples, of :data:`RUNS_AT_ONCE` runs."""
@@ -54,11 +54,11 @@ class SampledObjective:
 def sampled_objective(network: Network, whitened: Whitened, device: torch.device, kernel: str) -> tuple[Objective, str]:
     """The objective of a network with activations, and what computes it, in words.
 
-    The ``kernel`` is as for :func:`residual.demystifying_resnet.training.kernels.library.kernel_of`.
+    The ``kernel`` is as for :func:`residual.demystifying_resnet.training.fused.kernel_of`.
     """
     name, reason = kernel_of(network, kernel, device.type)
     if name == "fused":
-        from residual.demystifying_resnet.training.kernels.native import NativeObjective
+        from residual.demystifying_resnet.training.fused import NativeObjective
 
         return NativeObjective(network, whitened, torch.get_num_threads()), reason
     return SampledObjective.of(network, whitened, device), reason

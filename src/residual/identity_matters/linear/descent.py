@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from resaudit.paper import Moments
+from residual.demystifying_resnet.networks.gradient_descent import descend
+from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.ensemble import descend
-from residual.demystifying_resnet.training.linear import LinearObjective
 from residual.identity_matters.linear.dominance import Point, excess, log_ratio, ratio_rounding
 from residual.identity_matters.linear.measured import KNOWN, Descended, Runs
 from residual.identity_matters.linear.targets import orthogonal, spread

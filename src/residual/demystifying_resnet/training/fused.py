@@ -1,14 +1,92 @@
-"""The fused kernel on the CPU as an objective."""
+"""The fused kernel (fused.c): forward and backward through all layers at once, block by block of samples."""
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
-from resaudit.paper import Whitened
+from resaudit.paper import NOT_BUILT, ConfigError, extension, lanes_allowed, register_lanes
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.kernels.library import StepWork, kernel_of, lanes, library
+
+if TYPE_CHECKING:
+    import torch
+
+    from resaudit.paper import Whitened
+
+WIDTH = 10
+"""Width of the layers that the kernel is written for."""
+KERNEL_ACTIVATIONS = ("identity", "relu")
+
+
+class StepWork(ctypes.Structure):
+    """Arguments and results of the kernel; the layout is that in fused.c."""
+
+    _fields_ = (
+        ("depth", ctypes.c_int32),
+        ("steps", ctypes.c_void_p),
+        ("inputs", ctypes.c_void_p),
+        ("targets", ctypes.c_void_p),
+        ("blocks", ctypes.c_int64),
+        ("parts", ctypes.c_int64),
+        ("weights", ctypes.c_void_p),
+        ("losses", ctypes.c_void_p),
+        ("gradients", ctypes.c_void_p),
+    )
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The extension ``_fused``; None if it was not built."""
+    loaded = extension(Path(__file__).parent, "fused")
+    if loaded:
+        loaded.resaudit_loss_and_gradient.argtypes = (
+            ctypes.POINTER(StepWork), ctypes.c_int64, ctypes.c_int64, ctypes.c_int,
+        )  # fmt: skip
+        loaded.resaudit_peak.argtypes = (ctypes.c_int64, ctypes.c_int)
+        loaded.resaudit_peak.restype = ctypes.c_double
+    return loaded
+
+
+def lanes() -> int | None:
+    """Floats in the widest vector that kernel and processor support; None without the kernel."""
+    loaded = library()
+    return lanes_allowed(loaded.resaudit_lanes(), 32) if loaded else None
+
+
+register_lanes("training", lanes)
+
+
+def unfit(network: Network) -> str | None:
+    """Why the kernel cannot compute a network; None if it can."""
+    others = {network.pre, network.mid, network.post} - set(KERNEL_ACTIVATIONS)
+    if others:
+        return f"the kernel has no {', '.join(sorted(others))}, only {' and '.join(KERNEL_ACTIVATIONS)}"
+    if network.width != WIDTH:
+        return f"the kernel is for layers of width {WIDTH}, not {network.width}"
+    return None
+
+
+def kernel_of(network: Network, kernel: str, device: str = "cpu") -> tuple[str, str]:
+    """What computes a network with activations, ``fused`` or ``torch``, and the same in words.
+
+    Args:
+        network: shape and activations.
+        kernel: ``fused``, ``torch``, or ``auto``, which is fused if available.
+        device: ``cpu`` or ``cuda``.
+    """
+    if device != "cpu":
+        reason: str | None = "the fused kernel computes on a CPU alone"
+    else:
+        reason = unfit(network) if library() else NOT_BUILT
+    if kernel == "fused" and reason:
+        raise ConfigError(f"kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch")
+    if kernel == "torch":
+        return "torch", "torch, as configured"
+    return ("torch", f"torch, since {reason}") if reason else ("fused", f"fused kernel, vectors of {lanes()} floats")
+
 
 PARTS = 4
 """Partial sums over the samples; a fixed number, so that bits do not depend on threads."""
@@ -29,7 +107,9 @@ class NativeObjective:
 
     baseline_loss = 0.0
 
-    def __init__(self, network: Network, whitened: Whitened, threads: int = 1, vector_lanes: int | None = None) -> None:
+    def __init__(
+        self, network: Network, whitened: "Whitened", threads: int = 1, vector_lanes: int | None = None
+    ) -> None:
         kernel_of(network, "fused")
         loaded, most = library(), lanes()
         assert loaded is not None
@@ -45,8 +125,10 @@ class NativeObjective:
         block = int(loaded.resaudit_block())
         self._inputs, self._targets = (_in_blocks(a, block) for a in (whitened.inputs, whitened.targets))
 
-    def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def __call__(self, weights: "torch.Tensor") -> tuple["torch.Tensor", "torch.Tensor"]:
         """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64."""
+        import torch
+
         depth, runs, width, _ = weights.shape
         by_run = np.ascontiguousarray(weights.numpy().swapaxes(0, 1), dtype=np.float32)
         losses, gradients = np.empty((runs, PARTS)), np.empty((runs, PARTS, depth, width, width))

@@ -1,1 +1,0 @@
-"""The optional compiled count (counts.c) of :mod:`residual.demystifying_resnet.curvature.plain`."""
