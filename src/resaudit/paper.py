@@ -141,7 +141,6 @@ if TYPE_CHECKING:
     from resaudit.runtime.extensions import extension as extension
     from resaudit.runtime.extensions import lanes_allowed as lanes_allowed
     from resaudit.runtime.extensions import register_lanes as register_lanes
-    from resaudit.runtime.limits import keep_memory as keep_memory
     from resaudit.runtime.limits import memory as memory
     from resaudit.runtime.machine import cpu_platform as cpu_platform
     from resaudit.runtime.progress import Progress as Progress
