@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from resaudit.paper import BLUE, RED, mark, panels, plot_mean
+from resaudit.paper import Look, panels
 
 
 def table(results):
@@ -24,10 +24,10 @@ def plot(table):
     figure, axes = panels("ab")
     for panel, name, label in zip(axes, ("sharpness", "loss"), ("sharpness / (2 / eta)", "training loss")):
         shown = table[table["property"] == name].groupby("learning_rate")
-        for (rate, rows), color, line in zip(shown, (BLUE, RED), ("-", "--")):
-            plot_mean(panel, rows, "step", "value", color=color, linestyle=line, label=f"eta = {rate:g}")
+        for (rate, rows), color, line in zip(shown, (Look.BLUE, Look.RED), ("-", "--")):
+            panel.plot_mean(rows, "step", "value", color=color, linestyle=line, label=f"eta = {rate:g}")
         panel.set(xlabel="step", ylabel=label)
-    mark(axes[0], y=1.0)
+    axes[0].mark(y=1.0)
     axes[1].set_yscale("log")
     axes[1].legend()
     return figure

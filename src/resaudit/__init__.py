@@ -13,5 +13,5 @@ from resaudit.base.door import door
 if TYPE_CHECKING:
     from resaudit.figures.tables import load as load
     from resaudit.plan.samples import training_set as training_set
-
-__getattr__ = door(__name__, __file__)
+else:
+    __getattr__ = door(__name__, __file__)

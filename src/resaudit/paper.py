@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from resaudit.data.whiten import Whitened as Whitened
     from resaudit.data.whiten import moments_of as moments_of
     from resaudit.figures.curves import NO_EPOCH as NO_EPOCH
-    from resaudit.figures.curves import above_optimum as above_optimum
+    from resaudit.figures.curves import descending as descending
     from resaudit.figures.curves import interpolate as interpolate
-    from resaudit.figures.curves import loss_axis as loss_axis
-    from resaudit.figures.curves import plot_against_loss as plot_against_loss
     from resaudit.figures.curves import recorded_epochs as recorded_epochs
     from resaudit.figures.curves import slope as slope
     from resaudit.figures.curves import snapshot_epochs as snapshot_epochs
@@ -51,33 +49,11 @@ if TYPE_CHECKING:
     from resaudit.figures.rates import BestRate as BestRate
     from resaudit.figures.rates import choose_rate as choose_rate
     from resaudit.figures.rates import rates_to_confirm as rates_to_confirm
-    from resaudit.figures.style import BLACK as BLACK
-    from resaudit.figures.style import BLUE as BLUE
-    from resaudit.figures.style import DASH_DOTTED as DASH_DOTTED
-    from resaudit.figures.style import DASHED as DASHED
-    from resaudit.figures.style import DOTTED as DOTTED
-    from resaudit.figures.style import GREEN as GREEN
-    from resaudit.figures.style import GREY as GREY
-    from resaudit.figures.style import ORANGE as ORANGE
-    from resaudit.figures.style import PINK as PINK
-    from resaudit.figures.style import RED as RED
-    from resaudit.figures.style import SKY as SKY
-    from resaudit.figures.style import YELLOW as YELLOW
-    from resaudit.figures.style import annotate as annotate
+    from resaudit.figures.style import Look as Look
+    from resaudit.figures.style import Panel as Panel
     from resaudit.figures.style import colours_of as colours_of
-    from resaudit.figures.style import depth_axis as depth_axis
-    from resaudit.figures.style import label_ends as label_ends
     from resaudit.figures.style import legend_above as legend_above
-    from resaudit.figures.style import mark as mark
     from resaudit.figures.style import panels as panels
-    from resaudit.figures.style import plain_ticks as plain_ticks
-    from resaudit.figures.style import plot_band as plot_band
-    from resaudit.figures.style import plot_mean as plot_mean
-    from resaudit.figures.style import plot_published as plot_published
-    from resaudit.figures.style import plot_runs as plot_runs
-    from resaudit.figures.style import plot_screened as plot_screened
-    from resaudit.figures.style import print_errors as print_errors
-    from resaudit.figures.style import print_rows as print_rows
     from resaudit.figures.sweeps import CONFIRMATION as CONFIRMATION
     from resaudit.figures.sweeps import SCREENING as SCREENING
     from resaudit.figures.sweeps import STAGE as STAGE
@@ -146,5 +122,5 @@ if TYPE_CHECKING:
     from resaudit.runtime.progress import Progress as Progress
     from resaudit.runtime.progress import log as log
     from resaudit.runtime.progress import with_progress as with_progress
-
-__getattr__ = door(__name__, __file__)
+else:
+    __getattr__ = door(__name__, __file__)

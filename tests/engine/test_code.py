@@ -38,7 +38,7 @@ FILES = {
     "checks/__init__.py": "",
     "checks/depth.py": "LEAST = 3\n",
     "offer.py": "if TYPE_CHECKING:\n    from made_up.other import VALUE as VALUE\n"
-    "    from made_up.checks.depth import LEAST as LEAST\n\n__getattr__ = door(__name__, __file__)\n",
+    "    from made_up.checks.depth import LEAST as LEAST\nelse:\n    __getattr__ = door(__name__, __file__)\n",
     "jobs/by_door.py": "def run():\n    from made_up.offer import (\n        VALUE,\n    )\n\n    return VALUE\n",
     "jobs/whole_door.py": "from made_up import offer\n",
 }

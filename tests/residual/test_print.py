@@ -22,7 +22,7 @@ from matplotlib.text import Text
 
 from resaudit.claims.heatmap import plot as plot_matrix
 from resaudit.figures.drawing import plot_of, read_csv, save_drawing
-from resaudit.figures.style import escaped, panels, print_rows, tables_in
+from resaudit.figures.style import escaped, panels, tables_in
 from resaudit.plan.composition import load
 from residual.demystifying_resnet.figures import look
 from tests.conftest import CHECKOUT
@@ -106,7 +106,7 @@ def test_printed_tables_are_latex(drawn: Figure, tmp_path: Path) -> None:
 
 def test_any_text_is_escaped(tmp_path: Path) -> None:
     figure, (panel,) = panels()
-    print_rows(panel, ODD, (0.0, 1.0))
+    panel.print_rows(ODD, (0.0, 1.0))
     assert_latex_takes(figure, tmp_path)
     assert len(rows_of(tables_in(figure))) == 1 + len(ODD)
 

@@ -1,7 +1,8 @@
 """A module as a door: it offers names of others, and loads each from its module when it is asked for.
 
 The names stand once, where type checkers and editors read them: under ``if TYPE_CHECKING:``, as
-``from module import name as name``. ``__getattr__ = door(__name__, __file__)`` opens the door.
+``from module import name as name``. Under ``else:``, out of their sight, ``__getattr__ = door(__name__, __file__)``
+opens the door.
 """
 
 import ast
@@ -27,10 +28,10 @@ def door(module: str, file: str) -> Callable[[str], Any]:
 def offered(source: str) -> dict[str, str]:
     r"""The module of each name that a door offers, from its source; none if it is no door.
 
-    >>> offered("if TYPE_CHECKING:\n    from numbers import one as one\n__getattr__ = door(__name__, __file__)")
-    {'one': 'numbers'}
+    >>> offered("if TYPE_CHECKING:\n    from sizes import one as one\nelse:\n    __getattr__ = door(__name__, __file__)")
+    {'one': 'sizes'}
     """
-    if "\n__getattr__ = " not in source:
+    if "\n    __getattr__ = door(" not in source:
         return {}
     blocks = [node.body for node in ast.parse(source).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block if isinstance(node, ast.ImportFrom)]

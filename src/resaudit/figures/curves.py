@@ -1,21 +1,17 @@
 """Quantities along a training: the epochs that have snapshots, interpolation by the loss, slopes."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:  # checks and experiments import this module and need no plots
+if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 EPOCHS_IN_LARGE_REFERENCE = 60
 NO_EPOCH = -1
 """Of rows that are of no epoch."""
-POINTS = 200
-LEAST_EXCESS = 1e-8
-"""Distances to the optimum that the axis begins at; few runs come nearer."""
 
 
 def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:
@@ -56,32 +52,6 @@ def whole_runs(table: "pd.DataFrame") -> "pd.DataFrame":
     return table[runs.isin(runs[table["epoch"] == table["epoch"].min()])]
 
 
-def interpolate_by_loss(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Interpolate a column linearly in the loss, run by run, at losses that at least half of the runs passed.
-
-    Only epochs with a new least loss are used, since the loss can rise at high learning rates.
-
-    Args:
-        rows: one network's rows, with run, epoch, loss and the column.
-        column: the column to interpolate.
-
-    Returns:
-        Losses, descending, shape (points,), and values, shape (runs, points), NaN where a run did not pass; possibly
-        no points.
-    """
-    finite = rows[np.isfinite(rows[column])]
-    curves = [descending(finite[finite["run"] == run], column) for run in rows["run"].unique()]
-    passed = [losses for losses, _ in curves if len(losses)]
-    if not passed:
-        return np.empty(0), np.empty((len(curves), 0))
-    ends = np.geomspace(max(losses[0] for losses in passed), min(losses[-1] for losses in passed), POINTS)
-    # Rounding could move the grid's ends outside the runs' ranges, so their own ends are added.
-    grid = np.unique(np.concatenate([ends, *(losses[[0, -1]] for losses in passed)]))[::-1]
-    values = np.array([interpolate(grid, *curve) for curve in curves])
-    enough = np.isfinite(values).sum(axis=0) >= len(curves) / 2
-    return grid[enough], values[:, enough]
-
-
 def descending(run: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     """One run's losses at epochs with a new least loss, and the column there; each of shape (such epochs,)."""
     run = run[np.isfinite(run["loss"])].sort_values("epoch")
@@ -95,39 +65,6 @@ def interpolate(grid: np.ndarray, losses: np.ndarray, values: np.ndarray) -> np.
     if not len(losses):
         return np.full(len(grid), np.nan)
     return np.asarray(np.interp(grid, losses[::-1], values[::-1], left=np.nan, right=np.nan))
-
-
-def above_optimum(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Rows whose loss is the distance to the optimal loss, without those too near it to be drawn.
-
-    Interpolation is linear in the loss, so it is the same in this distance.
-    """
-    return rows.assign(loss=rows["excess_loss"])[rows["excess_loss"] > LEAST_EXCESS]
-
-
-def plot_against_loss(axes: "Axes", rows: "pd.DataFrame", column: str, style: Mapping[str, Any], logs: bool) -> None:
-    """Plot mean and standard deviation over runs, of the logarithm if ``logs``, against the distance to the optimum.
-
-    Only until the first run ends: there the mean would jump although no run does.
-    """
-    import pandas as pd
-
-    from resaudit.figures.style import plot_band
-
-    losses, values = interpolate_by_loss(above_optimum(rows), column)
-    runs = np.isfinite(values).sum(axis=0)
-    before = np.cumsum(np.diff(runs, prepend=runs[:1]) < 0) == 0
-    values = np.log(values[:, before]) if logs else values[:, before]
-    centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-    low, middle, high = (np.exp(v) if logs else v for v in (centre - spread, centre, centre + spread))
-    plot_band(axes, pd.Series(middle, losses[before]), low, high, **style)
-
-
-def loss_axis(axes: "Axes") -> None:
-    """Distance to the optimal loss on a logarithmic axis; training goes from right to left."""
-    axes.set_xscale("log")
-    axes.tick_params(axis="x", which="minor", labelbottom=False)
-    axes.set_xlabel(r"$\leftarrow$ training      loss $-$ optimal loss")
 
 
 def slope(places: ArrayLike, values: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from resaudit.paper import colours_of, label_ends, panels, plot_mean
+from resaudit.paper import colours_of, panels
 from residual.demystifying_resnet.figures import mark_judged
 from residual.images.curves import error_axis
 
@@ -24,8 +24,8 @@ def plot(table: pd.DataFrame) -> Figure:
     ends = []
     for depth, colour in zip(depths, colours_of(depths), strict=True):
         rows = table[table["depth"] == depth]
-        ends.append((plot_mean(norms, rows, "epoch", "mean_frobenius_norm", color=colour), f"depth {depth}", colour))
-        plot_mean(errors, rows, "epoch", "test_error", color=colour)
+        ends.append((norms.plot_mean(rows, "epoch", "mean_frobenius_norm", color=colour), f"depth {depth}", colour))
+        errors.plot_mean(rows, "epoch", "test_error", color=colour)
     for axes in (norms, errors):
         axes.set(xlim=(0, last), xlabel="epoch")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -33,5 +33,5 @@ def plot(table: pd.DataFrame) -> Figure:
     norms.set_ylim(bottom=0)
     norms.set_ylabel("average Frobenius norm")
     error_axis(errors)
-    label_ends(norms, ends)
+    norms.label_ends(ends)
     return figure

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Key, colours_of, label_ends, panels, plot_mean
+from resaudit.paper import Key, colours_of, panels
 from residual.demystifying_resnet.experiments.results import JUDGED, TrainingResults, judged_epochs
 from residual.demystifying_resnet.figures import label, long_table, mark_judged, rows_of_stage
 from residual.demystifying_resnet.networks.network import base_name
@@ -47,12 +47,12 @@ def plot(table: pd.DataFrame) -> Figure:
         ends, last = [], int(rows["epoch"].max())
         for depth, of_depth in rows.groupby("depth"):
             how = {"color": colours[depth], "label": f"{depth}"}
-            end = plot_mean(axes, of_depth, "epoch", "mean_frobenius_norm", alpha=0.25, **how)
+            end = axes.plot_mean(of_depth, "epoch", "mean_frobenius_norm", alpha=0.25, **how)
             ends.append((end, f"depth {depth}", how["color"]))
         mark_judged(axes, JUDGED, last)
         axes.set(xscale="log", xlim=(1, last), xlabel="epoch")
         axes.set_ylim(bottom=0)
         axes.set_title(label(network) + (", linear" if base_name(network) == network else ""))
-        label_ends(axes, ends)
+        axes.label_ends(ends)
     every_axes[0].set_ylabel("average Frobenius norm")
     return figure

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.paper import Key, annotate, depth_axis, panels
+from resaudit.paper import Key, Panel, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.figures import SPECTRAL, long_table, look, network_legend
 
@@ -35,12 +34,12 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 def plot(table: pd.DataFrame) -> Figure:
     """:func:`plot_by_depth`; in the inset, the 2-shortcut network relative to its least depth, within 2 %."""
-    figure = plot_by_depth(table)
-    _plot_inset(figure.axes[0], table[(table["network"] == "2-shortcut") & table["resolved"]])
+    figure, axes = plot_by_depth(table)
+    _plot_inset(axes, table[(table["network"] == "2-shortcut") & table["resolved"]])
     return figure
 
 
-def plot_by_depth(table: pd.DataFrame) -> Figure:
+def plot_by_depth(table: pd.DataFrame) -> tuple[Figure, Panel]:
     """Geometric mean and standard deviation over runs, at depths where double precision resolves every run.
 
     The shaded zone begins at lambda_max / noise_floor; an open marker in it is a depth with an unresolved run.
@@ -54,7 +53,7 @@ def plot_by_depth(table: pd.DataFrame) -> Figure:
         axes.plot(unknown, np.full(len(unknown), 5 * limit.max()), linestyle="none", color=style["color"],
                   marker=style["marker"], fillstyle="none")  # fmt: skip
     axes.set(yscale="log", ylabel=r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")
-    depth_axis(axes, sorted(table["depth"].unique()))
+    axes.depth_axis(sorted(table["depth"].unique()))
     if not table["resolved"].all() and limit.notna().any():
         shallow, deep = axes.get_xlim()
         edges, top = limit.iloc[[0, *range(len(limit)), -1]], 30 * limit.max()
@@ -62,9 +61,9 @@ def plot_by_depth(table: pd.DataFrame) -> Figure:
         axes.set_xlim(shallow, deep)
         axes.set_ylim(top=top)
         at = (0.03, 5 * limit.max())
-        annotate(axes, "beyond double precision", at, xycoords=axes.get_yaxis_transform(), va="center")
+        axes.note("beyond double precision", at, xycoords=axes.get_yaxis_transform(), va="center")
     network_legend(figure, table["network"].unique())
-    return figure
+    return figure, axes
 
 
 def _centres(rows: pd.DataFrame) -> pd.DataFrame:
@@ -73,18 +72,18 @@ def _centres(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"mean": np.exp(by_depth.mean()), "factor": np.exp(by_depth.std(ddof=1).fillna(0.0))})
 
 
-def _plot_spread(axes: Axes, centre: pd.DataFrame, style: Mapping[str, Any]) -> None:
+def _plot_spread(axes: Panel, centre: pd.DataFrame, style: Mapping[str, Any]) -> None:
     mean, factor = centre["mean"], centre["factor"]
     axes.errorbar(centre.index, mean, yerr=[mean - mean / factor, mean * factor - mean], capsize=2, **style)
 
 
-def _plot_inset(axes: Axes, rows: pd.DataFrame) -> None:
+def _plot_inset(axes: Panel, rows: pd.DataFrame) -> None:
     if rows["depth"].nunique() < 2:
         return
-    inset, centre = axes.inset_axes((0.68, 0.4, 0.3, 0.25)), _centres(rows)
+    inset, centre = axes.inset((0.68, 0.4, 0.3, 0.25)), _centres(rows)
     style = look("2-shortcut")
     _plot_spread(inset, centre.assign(mean=centre["mean"] / centre["mean"].iloc[0]), style)
-    depth_axis(inset, [rows["depth"].min(), rows["depth"].max()])
+    inset.depth_axis([rows["depth"].min(), rows["depth"].max()])
     inset.set(ylim=(0.98, 1.02), xlabel="")
     inset.set_yticks([0.98, 1, 1.02], ["−2 %", "0", "+2 %"])
     inset.set_title(f"{style['label']}, relative", fontsize=7, pad=2)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Moments, annotate
+from resaudit.paper import Moments
 from residual.demystifying_resnet import fig04
 from residual.demystifying_resnet.experiments.results import TrainingResults
 
@@ -36,21 +36,20 @@ def plot(table: pd.DataFrame) -> Figure:
 
     Depths with fewer runs say how many.
     """
-    figure = fig04.plot_by_depth(table)
-    axes = figure.axes[0]
+    figure, axes = fig04.plot_by_depth(table)
     depths = np.array(sorted(table["depth"].unique()))
     known = table["theory"].dropna()
     line: dict[str, Any] = {"color": "0.3", "linewidth": 0.9, "zorder": 1}
     if len(known):
         axes.axhline(known.iloc[0], linestyle="--", **line)
-        annotate(axes, "Theorem 2 (zero weights)", (depths[0], known.iloc[0]), (-3, 5))
+        axes.note("Theorem 2 (zero weights)", (depths[0], known.iloc[0]), (-3, 5))
     orthogonal = table[(table["network"] == "orthogonal") & table["resolved"]]
     if len(orthogonal):
         first = orthogonal["depth"].min()
         start = ABOVE * orthogonal.loc[orthogonal["depth"] == first, "condition_number"].mean()
         axes.plot(depths, start * depths / first, linestyle=":", **line)
-        annotate(axes, "∝ depth", (depths[-1], start * depths[-1] / first), (-14, 0), ha="right")
+        axes.note("∝ depth", (depths[-1], start * depths[-1] / first), (-14, 0), ha="right")
     runs = table.groupby("depth")["run"].nunique()
     for depth in runs.index[runs < runs.max()]:
-        annotate(axes, f"n = {runs[depth]}", (depth, 0.13), xycoords=axes.get_xaxis_transform(), ha="center")
+        axes.note(f"n = {runs[depth]}", (depth, 0.13), xycoords=axes.get_xaxis_transform(), ha="center")
     return figure

@@ -1,10 +1,9 @@
 """Figure 5: largest and 10th percentile of the absolute eigenvalues against loss."""
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -12,18 +11,19 @@ from resaudit.paper import (
     CONFIRMATION,
     STAGE,
     Key,
-    above_optimum,
-    annotate,
+    Panel,
+    descending,
     interpolate,
-    loss_axis,
     panels,
-    plot_against_loss,
     whole_runs,
 )
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.figures import SPECTRAL, Derived, line_look, long_table, network_legend
 from residual.demystifying_resnet.networks.spectra import Spectra
 
+POINTS = 200
+LEAST_EXCESS = 1e-8
+"""Distances to the optimum that the axis begins at; few runs come nearer."""
 _INDEX = {"beyond_noise": "index", "every": "raw_index", "sizeable": "sizeable_index"}
 
 
@@ -95,7 +95,7 @@ def plot(table: pd.DataFrame) -> Figure:
         plot_against_loss(left, resolved, "lambda_p10", style, logs=True)
         plot_against_loss(right, resolved, "condition_number", style, logs=True)
         stays = ~rows["run"].isin(rows.loc[np.isinf(rows["loss"]), "run"])
-        unknown = above_optimum(rows[~rows["resolved"] & stays & np.isfinite(rows["noise_floor"])])
+        unknown = _above_optimum(rows[~rows["resolved"] & stays & np.isfinite(rows["noise_floor"])])
         left.scatter(unknown["loss"], unknown["noise_floor"], marker="_", color=style["color"], alpha=0.4)
     for axes in (left, right):
         axes.set_yscale("log")
@@ -107,13 +107,13 @@ def plot(table: pd.DataFrame) -> Figure:
     for line, (name, shift) in zip(left.get_lines(), names, strict=False):
         x, y = _points(line)
         if len(x):
-            annotate(left, name, (x[-1], y[-1]), shift, fontsize=8)
+            left.note(name, (x[-1], y[-1]), shift, fontsize=8)
     _shade_larger(right)
     network_legend(figure, table["network"].unique(), markers=False)
     return figure
 
 
-def _shade_larger(axes: Axes) -> None:
+def _shade_larger(axes: Panel) -> None:
     """Shade the losses at which the first network's mean is above another's."""
     (losses, first), *others = map(_points, axes.get_lines())
     larger = np.any([first > interpolate(losses, *other) for other in others], axis=0) if others else first < 0
@@ -121,9 +121,64 @@ def _shade_larger(axes: Axes) -> None:
         across = axes.get_xaxis_transform()
         axes.fill_between(losses, 0, 1, where=larger, transform=across, color="0.88", linewidth=0, zorder=0)
         name = f"{axes.get_lines()[0].get_label()} larger"
-        annotate(axes, name, (losses[larger].min(), 0.03), (-3, 0), xycoords=across, ha="right")
+        axes.note(name, (losses[larger].min(), 0.03), (-3, 0), xycoords=across, ha="right")
 
 
 def _points(line: Line2D) -> np.ndarray:
     """Shape (2, points)."""
     return np.asarray(line.get_xydata()).T
+
+
+def plot_against_loss(axes: Panel, rows: pd.DataFrame, column: str, style: dict[str, Any], logs: bool) -> None:
+    """Plot mean and standard deviation over runs, of the logarithm if ``logs``, against the distance to the optimum.
+
+    Only until the first run ends: there the mean would jump although no run does.
+    """
+    losses, values = _by_loss(_above_optimum(rows), column)
+    runs = np.isfinite(values).sum(axis=0)
+    before = np.cumsum(np.diff(runs, prepend=runs[:1]) < 0) == 0
+    values = np.log(values[:, before]) if logs else values[:, before]
+    centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    low, middle, high = (np.exp(v) if logs else v for v in (centre - spread, centre, centre + spread))
+    axes.plot_band(pd.Series(middle, losses[before]), low, high, **style)
+
+
+def loss_axis(axes: Panel) -> None:
+    """Distance to the optimal loss on a logarithmic axis; training goes from right to left."""
+    axes.set_xscale("log")
+    axes.tick_params(axis="x", which="minor", labelbottom=False)
+    axes.set_xlabel(r"$\leftarrow$ training      loss $-$ optimal loss")
+
+
+def _above_optimum(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows whose loss is the distance to the optimal loss, without those too near it to be drawn.
+
+    Interpolation is linear in the loss, so it is the same in this distance.
+    """
+    return rows.assign(loss=rows["excess_loss"])[rows["excess_loss"] > LEAST_EXCESS]
+
+
+def _by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Interpolate a column linearly in the loss, run by run, at losses that at least half of the runs passed.
+
+    Only epochs with a new least loss are used, since the loss can rise at high learning rates.
+
+    Args:
+        rows: one network's rows, with run, epoch, loss and the column.
+        column: the column to interpolate.
+
+    Returns:
+        Losses, descending, shape (points,), and values, shape (runs, points), NaN where a run did not pass; possibly
+        no points.
+    """
+    finite = rows[np.isfinite(rows[column])]
+    curves = [descending(finite[finite["run"] == run], column) for run in rows["run"].unique()]
+    passed = [losses for losses, _ in curves if len(losses)]
+    if not passed:
+        return np.empty(0), np.empty((len(curves), 0))
+    ends = np.geomspace(max(losses[0] for losses in passed), min(losses[-1] for losses in passed), POINTS)
+    # Rounding could move the grid's ends outside the runs' ranges, so their own ends are added.
+    grid = np.unique(np.concatenate([ends, *(losses[[0, -1]] for losses in passed)]))[::-1]
+    values = np.array([interpolate(grid, *curve) for curve in curves])
+    enough = np.isfinite(values).sum(axis=0) >= len(curves) / 2
+    return grid[enough], values[:, enough]

@@ -3,8 +3,8 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import loss_axis, mark, panels, plot_against_loss, whole_runs
-from residual.demystifying_resnet.fig05 import DERIVED, table
+from resaudit.paper import panels, whole_runs
+from residual.demystifying_resnet.fig05 import DERIVED, loss_axis, plot_against_loss, table
 from residual.demystifying_resnet.figures import label, line_look, look, network_legend
 
 __all__ = ["DERIVED", "plot", "table"]
@@ -17,7 +17,7 @@ def plot(table: pd.DataFrame) -> Figure:
     """
     figure, (left, index, gradient) = panels("ab;ac", 3.0)
     table = whole_runs(table[table["shown"]])
-    inset = left.inset_axes((0.1, 0.1, 0.87, 0.62))
+    inset = left.inset((0.1, 0.1, 0.87, 0.62))
     for network, rows in table.groupby("network", sort=False):
         style = line_look(str(network)) | ({"alpha": 0.45} if network == "xavier" else {})
         for axes in (left, inset):
@@ -33,7 +33,7 @@ def plot(table: pd.DataFrame) -> Figure:
     peak = run["epoch"].to_numpy()[run["gradient_norm"].argmax()]
     for axes, column, name in ((index, "index", "index"), (gradient, "gradient_norm", r"$\Vert$gradient$\Vert$")):
         axes.plot(run["epoch"], run[column], color=look(shown)["color"], marker=".")
-        mark(axes, x=peak, zorder=0)
+        axes.mark(x=peak, zorder=0)
         axes.set(xscale="log", ylabel=name)
     index.set_title(f"{label(shown)}, one run")
     index.tick_params(labelbottom=False)

@@ -5,22 +5,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.paper import (
     BestRate,
     Key,
-    annotate,
+    Panel,
     at_shown_rate,
     best_rates,
     bounding_rates,
-    depth_axis,
     fresh,
     is_confirmed,
     panels,
-    plot_runs,
-    plot_screened,
     screened,
 )
 from residual.demystifying_resnet.experiments.results import TrainingResults
@@ -61,19 +57,19 @@ def _of_stage(network: str, stage: str, first: int, trajectory: Trajectory) -> p
 
 def plot(table: pd.DataFrame) -> Figure:
     """a: mean distance to the optimum, with the runs. b: the best rates."""
-    return plot_by_depth(table, "excess_loss", "final loss − optimal loss")
+    return plot_by_depth(table, "excess_loss", "final loss − optimal loss")[0]
 
 
-def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
+def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> tuple[Figure, Panel]:
     """a: a column's mean at the rates shown, with every run as a point, small if screened. b: these rates."""
     figure, (losses, rates) = panels("ab", 2.7)
     plot_losses_and_rates(losses, rates, table, column)
     losses.set_ylabel(meaning)
     network_legend(figure, table["network"].unique())
-    return figure
+    return figure, losses
 
 
-def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column: str) -> None:
+def plot_losses_and_rates(losses: Panel, rates: Panel, table: pd.DataFrame, column: str) -> None:
     """Plot a column of final losses, and the best rates, by depth.
 
     Networks stand side by side at a depth. Runs below :data:`LEAST_DRAWN` are drawn at it. Where fresh runs diverge at
@@ -87,8 +83,8 @@ def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column
         aside = 2.0 ** (0.12 * (position - (len(networks) - 1) / 2))
         rows, style = shown[shown["network"] == network], look(network) | {"linewidth": 0.9}
         measured, chose = fresh(rows), screened(rows) if is_confirmed(rows) else rows[:0]
-        plot_runs(losses, measured["depth"] * aside, measured[column], style, LEAST_DRAWN)
-        plot_screened(losses, chose["depth"] * aside, chose[column], style["color"], LEAST_DRAWN)
+        losses.plot_runs(measured["depth"] * aside, measured[column], style, LEAST_DRAWN)
+        losses.plot_screened(chose["depth"] * aside, chose[column], style["color"], LEAST_DRAWN)
         tried = table.loc[table["network"] == network, "learning_rate"].nunique()
         bounds = {depth: rate for (name, depth), rate in bounding.items() if name == network}
         _plot_bounds(losses, rates, table[table["network"] == network], column, bounds, aside, style)
@@ -96,13 +92,13 @@ def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column
         _plot_rates(rates, choices, tried, style)
     for axes in (losses, rates):
         axes.set_yscale("log")
-        depth_axis(axes, depths)
+        axes.depth_axis(depths)
     rates.margins(y=0.15)  # "any" stands above a bar
     rates.set_ylabel("best learning rate")
 
 
 def _plot_bounds(
-    losses: Axes, rates: Axes, rows: pd.DataFrame, column: str, bounds: Mapping[int, float], aside: float, style: Any
+    losses: Panel, rates: Panel, rows: pd.DataFrame, column: str, bounds: Mapping[int, float], aside: float, style: Any
 ) -> None:
     """Plot open triangles that point to where the mean loss and the best rate of each depth lie."""
     triangles = style | {"linestyle": "none", "markerfacecolor": "white"}
@@ -114,7 +110,7 @@ def _plot_bounds(
         rates.plot(depth * aside, left["learning_rate"].max(), **triangles | {"marker": "v"})
 
 
-def _plot_rates(axes: Axes, choices: Mapping[float, BestRate], tried: int, style: Any) -> None:
+def _plot_rates(axes: Panel, choices: Mapping[float, BestRate], tried: int, style: Any) -> None:
     """Plot the rates shown, with bars over the tied ones.
 
     Where these span a decade or reach the grid's edge, the sweep does not determine the rate: its marker is open, and
@@ -127,7 +123,7 @@ def _plot_rates(axes: Axes, choices: Mapping[float, BestRate], tried: int, style
         choice = choices[x]
         axes.plot([x, x], [choice.tied[0], choice.tied[-1]], color=style["color"], linewidth=0.8, alpha=0.6)
         if len(choice.tied) == tried:
-            annotate(axes, "any", (x, choice.tied[-1]), (0, 2), ha="center", rotation=90, color=style["color"])
+            axes.note("any", (x, choice.tied[-1]), (0, 2), ha="center", rotation=90, color=style["color"])
         elif x not in determined:
             axes.plot(x, rate, **open_marker)
     axes.plot(list(determined), list(determined.values()), **style)

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import at_the_end, depth_axis, panels, plot_runs
+from resaudit.paper import at_the_end, panels
 from residual.demystifying_resnet.figures import look
 from residual.images.curves import error_axis
 
@@ -24,8 +24,8 @@ def plot(table: pd.DataFrame) -> Figure:
     for position, network in enumerate(networks):
         rows = table[table["network"] == network]
         aside = (depths[-1] / depths[0]) ** (0.0125 * (position - (len(networks) - 1) / 2))
-        plot_runs(axes, rows["depth"] * aside, rows["error"], look(network))
-    depth_axis(axes, depths)
+        axes.plot_runs(rows["depth"] * aside, rows["error"], look(network))
+    axes.depth_axis(depths)
     error_axis(axes)
     axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure

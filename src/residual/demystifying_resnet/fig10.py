@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.paper import BLUE, RED, annotate, panels
+from resaudit.paper import Look, Panel, panels
 from residual.demystifying_resnet.theory.records import SpherePath
 
-COLOURS = {"path": BLUE, "direct": RED, "obstacle": "0.35"}
+COLOURS = {"path": Look.BLUE, "direct": Look.RED, "obstacle": "0.35"}
 
 
 def table(sphere: SpherePath) -> pd.DataFrame:
@@ -42,13 +41,13 @@ def plot(table: pd.DataFrame) -> Figure:
         rows = table[table["kind"] == kind]
         right.plot(rows["step"] / rows["step"].max(), rows["nearest"], line, color=COLOURS[kind])
     right.axhline(rho / 2, color="0.25", linewidth=1.0)
-    annotate(right, rf"$\rho/2$,  $\rho$ = {rho:.2f}", (0.0, rho / 2), (0, 3))
+    right.note(rf"$\rho/2$,  $\rho$ = {rho:.2f}", (0.0, rho / 2), (0, 3))
     right.set_ylim(bottom=0)
     right.set(xlabel="share of the path", ylabel="distance to nearest data point")
     return figure
 
 
-def _plot_sphere(axes: Axes, table: pd.DataFrame) -> None:
+def _plot_sphere(axes: Panel, table: pd.DataFrame) -> None:
     rho = float(table["rho"].iloc[0])
     points = {kind: rows[["x", "y", "z"]].to_numpy() for kind, rows in table.groupby("kind")}
     view = _view(points["path"])
@@ -65,7 +64,7 @@ def _plot_sphere(axes: Axes, table: pd.DataFrame) -> None:
     for end, name, marker in ((0, "x", "s"), (-1, "y", "*")):
         x, y, _ = view @ points["path"][end]
         axes.plot(x, y, marker, color="black", markersize=8 if marker == "*" else 5, zorder=4)
-        annotate(axes, name, (x, y), (5, 5), fontsize=8, zorder=4)
+        axes.note(name, (x, y), (5, 5), fontsize=8, zorder=4)
     axes.plot([], [], **dot, label=r"other data points; shaded: within $\rho/2$")
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -81,7 +80,7 @@ def _view(path: np.ndarray) -> np.ndarray:
     return np.stack([right, np.cross(towards, right), towards])
 
 
-def _plot_globe(axes: Axes, view: np.ndarray) -> None:
+def _plot_globe(axes: Panel, view: np.ndarray) -> None:
     """The sphere's outline and, on its near side, a net of parallels and meridians."""
     turn = np.linspace(0, 2 * np.pi, 361)
     axes.fill(np.cos(turn), np.sin(turn), facecolor="#f4f6f8", edgecolor="0.6", linewidth=0.8, zorder=0)
@@ -93,7 +92,7 @@ def _plot_globe(axes: Axes, view: np.ndarray) -> None:
         axes.plot(np.where(depth > 0, x, np.nan), y, color="0.85", linewidth=0.5, zorder=1)
 
 
-def _plot_cap(axes: Axes, view: np.ndarray, centre: np.ndarray, distance: float) -> None:
+def _plot_cap(axes: Panel, view: np.ndarray, centre: np.ndarray, distance: float) -> None:
     """The points of the sphere within a Euclidean distance of one of its points."""
     height = 1 - distance**2 / 2
     across = np.linalg.svd(centre[None])[2][1:]

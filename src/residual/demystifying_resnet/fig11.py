@@ -2,11 +2,10 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
 
-from resaudit.paper import annotate, panels
+from resaudit.paper import Panel, panels
 from residual.demystifying_resnet.figures import label
 from residual.demystifying_resnet.networks.network import shortcut_depth_of
 from residual.demystifying_resnet.theory.records import ZeroHessians
@@ -84,12 +83,12 @@ def _names(blocks: np.ndarray) -> np.ndarray:
     return names
 
 
-def _plot_pattern(axes: Axes, names: np.ndarray, unit_depth: int) -> None:
+def _plot_pattern(axes: Panel, names: np.ndarray, unit_depth: int) -> None:
     """Named blocks, with lines between layers and darker ones between units."""
     layers = len(names)
     axes.imshow(np.where(names == "", 0.0, np.where(names == "B", 0.3, 0.15)), cmap="Greys", vmin=0, vmax=1)
     for row, column in np.argwhere(names != ""):
-        annotate(axes, f"${names[row, column]}$", (column, row), ha="center", va="center", fontsize=8)
+        axes.note(f"${names[row, column]}$", (column, row), ha="center", va="center", fontsize=8)
     for layer in range(1, layers):
         is_unit = layer % unit_depth == 0
         for line in (axes.axhline, axes.axvline):

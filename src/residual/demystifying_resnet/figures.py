@@ -5,26 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.paper import (
-    BLACK,
-    BLUE,
-    DASH_DOTTED,
-    DASHED,
-    DOTTED,
-    GREEN,
-    GREY,
-    ORANGE,
-    PINK,
-    RED,
-    SKY,
-    STAGE,
-    Key,
-    legend_above,
-    mark,
-)
+from resaudit.paper import STAGE, Key, Look, Panel, legend_above
 from residual.demystifying_resnet.networks.network import base_name
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 
@@ -77,13 +60,13 @@ SPECTRAL: Derived = {
 
 
 _LOOKS: dict[str, tuple[str, str, Any]] = {
-    "2-shortcut": (BLUE, "o", "-"),
-    "orthogonal": (GREEN, "s", DASHED),
-    "xavier": (RED, "^", DASH_DOTTED),
-    "1-shortcut": (PINK, "D", DOTTED),
-    "3-shortcut": (ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
+    "2-shortcut": (Look.BLUE, "o", "-"),
+    "orthogonal": (Look.GREEN, "s", Look.DASHED),
+    "xavier": (Look.RED, "^", Look.DASH_DOTTED),
+    "1-shortcut": (Look.PINK, "D", Look.DOTTED),
+    "3-shortcut": (Look.ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
 }
-_SPARE = [(SKY, "P", (0, (2, 1))), (BLACK, "X", (0, (8, 2))), (GREY, "*", (0, (1, 2)))]
+_SPARE = [(Look.SKY, "P", (0, (2, 1))), (Look.BLACK, "X", (0, (8, 2))), (Look.GREY, "*", (0, (1, 2)))]
 _LABELS = {"orthogonal": "Orthogonal", "xavier": "Xavier"}
 
 
@@ -111,7 +94,7 @@ def network_legend(figure: Figure, networks: Iterable[str], markers: bool = True
     legend_above(figure, [(look if markers else line_look)(network) for network in networks], columnspacing=1.4)
 
 
-def mark_judged(axes: Axes, shares: Iterable[float], last: int) -> None:
+def mark_judged(axes: Panel, shares: Iterable[float], last: int) -> None:
     """Dotted lines at the epochs after which claims compare, given as shares of the last one."""
     for share in shares:
-        mark(axes, x=max(1, round(share * last)), zorder=0)
+        axes.mark(x=max(1, round(share * last)), zorder=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Key, at_shown_rate, best_rates, colours_of, depth_axis, fresh, panels
+from resaudit.paper import Key, at_shown_rate, best_rates, colours_of, fresh, panels
 from residual.demystifying_resnet.experiments.results import JUDGED, TrainingResults, curve_epochs, judged_epochs
 from residual.demystifying_resnet.figures import (
     above_optimum,
@@ -80,7 +80,7 @@ def plot(table: pd.DataFrame) -> Figure:
     along.set_title(f"{label(OURS)} / {label(BESIDE)}")
     along.legend(title="depth", ncols=3, loc="upper center")
     for axes in (ends, rates):
-        depth_axis(axes, depths)
+        axes.depth_axis(depths)
     ends.set_ylabel("ratio of final losses above optimum")
     rates.set_ylabel("ratio of best learning rates")
     network_legend(figure, others)

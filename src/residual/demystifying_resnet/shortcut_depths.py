@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import at_shown_rate, best_rates, bounding_rates, fresh, panels, plot_band
+from resaudit.paper import at_shown_rate, best_rates, bounding_rates, fresh, panels
 from residual.demystifying_resnet.fig07 import plot_losses_and_rates
 from residual.demystifying_resnet.figures import line_look, mark_judged, network_legend
 from residual.demystifying_resnet.shortcut1 import DERIVED, table
@@ -31,7 +31,7 @@ def plot(table: pd.DataFrame) -> Figure:
     for network, rows in shown[(shown["depth"] == deepest) & (shown["epoch"] > 0)].groupby("network", sort=False):
         by_epoch = rows.groupby("epoch")["excess_loss"]
         low, high = by_epoch.quantile(0.1), by_epoch.quantile(0.9)
-        plot_band(along, by_epoch.mean(), low, high, **line_look(str(network)))
+        along.plot_band(by_epoch.mean(), low, high, **line_look(str(network)))
     mark_judged(along, [JUDGED], last)
     along.set(xscale="log", yscale="log", xlabel="epoch", ylabel="loss − optimal loss", title=f"depth {deepest}")
     network_legend(figure, table["network"].unique())

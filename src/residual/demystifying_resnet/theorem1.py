@@ -5,10 +5,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.paper import BLUE, RED, annotate, panels, plot_band, print_errors
+from resaudit.paper import Look, Panel, panels
 from residual.demystifying_resnet.theory.construction import (
     AT_MOST_TOLERANCE,
     EPS,
@@ -80,15 +79,15 @@ def plot(table: pd.DataFrame) -> Figure:
         for samples, marker in zip(sorted(rows["samples"].unique()), "os^Dv", strict=False):
             by_units = norms[norms["samples"] == samples].groupby("units")["value"]
             bounds = rows[(rows["property"] == BOUND) & (rows["samples"] == samples)]
-            colour, low, high = BLUE if marker == "o" else RED, by_units.min(), by_units.max()
-            plot_band(axes, by_units.mean(), low, high, 0.25, color=colour, marker=marker, label=f"{samples} samples")
+            colour, low, high = Look.BLUE if marker == "o" else Look.RED, by_units.min(), by_units.max()
+            axes.plot_band(by_units.mean(), low, high, 0.25, color=colour, marker=marker, label=f"{samples} samples")
             axes.plot(bounds.groupby("units")["expected"].mean(), f"{marker}:", color=colour, markersize=2,
                       linewidth=0.9)  # fmt: skip
         # A line of slope -1/2 below all norms.
         lowest = 0.75 * float((norms["value"] * np.sqrt(norms["units"])).min())
         units = np.array([norms["units"].min(), norms["units"].max()])
         axes.plot(units, lowest / np.sqrt(units), "--", color="0.4", linewidth=0.9)
-        annotate(axes, r"$\propto R^{-1/2}$", (units[1], lowest / np.sqrt(units[1])), (-16, -2), ha="right")
+        axes.note(r"$\propto R^{-1/2}$", (units[1], lowest / np.sqrt(units[1])), (-16, -2), ha="right")
         axes.set(xscale="log", yscale="log", xlabel="residual units R", title=f"d = {width}")
         axes.legend(loc="upper right")
     facets[0].set_ylabel(r"largest $\Vert W^{r,l}\Vert_F$")
@@ -110,10 +109,10 @@ def by_property(table: pd.DataFrame, values: Mapping[str, "pd.Series[float] | fl
     return made
 
 
-def statements_panel(axes: Axes, table: pd.DataFrame) -> None:
+def statements_panel(axes: Panel, table: pd.DataFrame) -> None:
     """Print each statement, its number of cases, and its largest error relative to the bound on its round-off."""
     stated = table[table["expected"].notna()]
     names = stated["property"].str.replace(r"order \d", "order k", regex=True)
     for written, printed in (("sqrt(8d)/rho", "√(8d)/ρ"), ("rho", "ρ"), (">=", "≥")):
         names = names.str.replace(written, printed)
-    print_errors(axes, names, stated["error"] / stated["tolerance"], (0.0, 0.82, 1.0))
+    axes.print_errors(names, stated["error"] / stated["tolerance"], (0.0, 0.82, 1.0))

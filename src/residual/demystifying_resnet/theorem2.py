@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.paper import annotate, depth_axis, label_ends, panels
+from resaudit.paper import panels
 from residual.demystifying_resnet.figures import look
 from residual.demystifying_resnet.theorem1 import CASE, by_property, of_case, statements_panel, table
 
@@ -66,12 +66,12 @@ def plot(table: pd.DataFrame) -> Figure:
             known = rows[resolved].sort_values("depth")
             axes.plot(known["depth"], known["value"], **look(network) | {"linestyle": line})
             ends += [(float(known["value"].iloc[-1]), name, "0.2")] if network == "1-shortcut" and len(known) else []
-    depth_axis(axes, sorted(real.loc[real["expected"].isna(), "depth"].unique()))
+    axes.depth_axis(sorted(real.loc[real["expected"].isna(), "depth"].unique()))
     axes.set_yscale("log")
     axes.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,\ldots$ of the Hessian at zero")
-    label_ends(axes, [((axes.get_xlim()[1], y), name, colour) for y, name, colour in ends])
+    axes.label_ends([((axes.get_xlim()[1], y), name, colour) for y, name, colour in ends])
     if len(ends) == len(LEAST):
         (above, _, _), (below, _, _) = ends
-        annotate(axes, f"× {above / below:.0f}", (axes.get_xlim()[1], np.sqrt(above * below)), ha="right")
+        axes.note(f"× {above / below:.0f}", (axes.get_xlim()[1], np.sqrt(above * below)), ha="right")
     axes.legend(handles=[Line2D([], [], **look(network) | {"linestyle": "none"}) for network in networks])
     return figure

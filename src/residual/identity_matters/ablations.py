@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import BLUE, DASH_DOTTED, DASHED, GREEN, RED, legend_above, panels, plot_mean
+from resaudit.paper import Look, legend_above, panels
 from residual.images.curves import error_axis, loss_axis
 
 LOOKS: dict[str, dict[str, Any]] = {
-    "published": {"color": BLUE, "label": "as published"},
-    "usual-init": {"color": RED, "linestyle": DASH_DOTTED, "label": "usual initial weights"},
-    "trained-projection": {"color": GREEN, "linestyle": DASHED, "label": "trained last layer"},
+    "published": {"color": Look.BLUE, "label": "as published"},
+    "usual-init": {"color": Look.RED, "linestyle": Look.DASH_DOTTED, "label": "usual initial weights"},
+    "trained-projection": {"color": Look.GREEN, "linestyle": Look.DASHED, "label": "trained last layer"},
 }
 
 
@@ -32,7 +32,7 @@ def plot(table: pd.DataFrame) -> Figure:
     for network in networks:
         rows = table[(table["network"] == network) & np.isfinite(table["train_loss"])]
         for axes, column in ((losses, "train_loss"), (errors, "error")) if len(rows) else ():
-            plot_mean(axes, rows, "step", column, **LOOKS[network])
+            axes.plot_mean(rows, "step", column, **LOOKS[network])
     for axes in (losses, errors):
         axes.set(xlabel="step", xlim=(0, int(table["step"].max())))
     loss_axis(losses, "training loss")

@@ -3,13 +3,13 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import BLUE, DASHED, RED, annotate, legend_above, panels, plot_mean
+from resaudit.paper import Look, legend_above, panels
 from residual.identity_matters.table2 import OURS, Published
 from residual.images.curves import error_axis, loss_axis
 
 TEST, TRAIN = (
-    {"color": BLUE, "label": "test"},
-    {"color": RED, "linestyle": DASHED, "label": "training"},
+    {"color": Look.BLUE, "label": "test"},
+    {"color": Look.RED, "linestyle": Look.DASHED, "label": "training"},
 )
 
 
@@ -34,10 +34,10 @@ def plot_training(table: pd.DataFrame, published: float) -> Figure:
     figure, (errors, losses) = panels("ab", 2.6)
     for axes, what in ((errors, "error"), (losses, "loss")):
         for part, look in (("train", TRAIN), ("test", TEST)):
-            plot_mean(axes, table, "step", f"{part}_{what}", **look)
+            axes.plot_mean(table, "step", f"{part}_{what}", **look)
         axes.set(xlabel="step", xlim=(0, int(table["step"].max())))
     errors.axhline(published, color="0.3", linestyle="--", linewidth=0.8)
-    annotate(errors, f"paper {published:g} %", (0.0, published), (3, 2), xycoords=("axes fraction", "data"))
+    errors.note(f"paper {published:g} %", (0.0, published), (3, 2), xycoords=("axes fraction", "data"))
     error_axis(errors, "error, %")
     loss_axis(losses, "loss")
     legend_above(figure, [TEST, TRAIN])

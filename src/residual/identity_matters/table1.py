@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import as_exact, as_repeated, panels, print_rows
+from resaudit.paper import as_exact, as_repeated, panels
 from residual.images.measured import LayerCounts
 
 MILLION = 1e6
@@ -81,7 +81,7 @@ def plot(table: pd.DataFrame) -> Figure:
     blocks = printed(table)
     figure, axes = panels(len(blocks), 0.17 * (max(map(len, blocks)) + 2))
     for panel, rows in zip(axes, blocks, strict=True):
-        print_rows(panel, rows, (0.0, 0.72, 1.0))
+        panel.print_rows(rows, (0.0, 0.72, 1.0))
     return figure
 
 

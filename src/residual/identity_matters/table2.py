@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Share, as_share, at_the_end, over_runs, panels, print_rows
+from resaudit.paper import Share, as_share, at_the_end, over_runs, panels
 from residual.images.curves import mean_and_deviation
 
 Published = Mapping[str, Mapping[str, float]]
@@ -33,7 +33,7 @@ def plot_printed(table: pd.DataFrame, published: Published, column: str) -> Figu
     """The printed table, beside the errors published for a data set."""
     rows = printed(table, published, column)
     figure, (axes,) = panels("a", 0.17 * (len(rows) + 2))
-    print_rows(axes, rows, (0.0, 1.0))
+    axes.print_rows(rows, (0.0, 1.0))
     return figure
 
 

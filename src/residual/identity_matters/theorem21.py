@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.paper import BLUE, GREEN, RED, Coordinates, panels, print_rows
+from resaudit.paper import Coordinates, Look, Panel, panels
 from residual.identity_matters.linear.factoring import SOLVES
 from residual.identity_matters.linear.factorization import product_tolerance, split
 from residual.identity_matters.linear.measured import Factored
@@ -34,9 +33,9 @@ DEEP = 64
 CLOSE = 1e-9
 """Relative rounding of gamma."""
 LOOKS: dict[str, dict[str, Any]] = {
-    "proof": {"color": RED, "marker": "^", "markersize": 5, "label": "proof's factors"},
-    "polar": {"color": BLUE, "marker": "o", "label": "polar path (ours)"},
-    "search": {"color": GREEN, "marker": "D", "markersize": 3, "label": "search"},
+    "proof": {"color": Look.RED, "marker": "^", "markersize": 5, "label": "proof's factors"},
+    "polar": {"color": Look.BLUE, "marker": "o", "label": "polar path (ours)"},
+    "search": {"color": Look.GREEN, "marker": "D", "markersize": 3, "label": "search"},
 }
 
 
@@ -135,14 +134,14 @@ def plot(table: pd.DataFrame) -> Figure:
         cases = table[table["property"] == name]
         worst = (cases["error"] / cases["tolerance"] if name == PRODUCT else cases["value"]).max()
         rows.append((words, f"{len(cases)}", f"{worst:.3g}"))
-    print_rows(statements, rows, (0.0, 0.82, 1.0))
+    statements.print_rows(rows, (0.0, 0.82, 1.0))
     norms = table[table["property"] == NORM]
     _plot_depths(curves, norms)
     _plot_kinds(kinds, norms)
     return figure
 
 
-def _plot_depths(axes: Axes, norms: pd.DataFrame) -> None:
+def _plot_depths(axes: Panel, norms: pd.DataFrame) -> None:
     first = norms[(norms["target"] == norms["target"].iloc[0]) & (norms["draw"] == 0)]
     first = first[first["width"] == first["width"].min()].sort_values("depth")
     bounds = first.drop_duplicates("depth")
@@ -158,7 +157,7 @@ def _plot_depths(axes: Axes, norms: pd.DataFrame) -> None:
     axes.legend(loc="lower left")
 
 
-def _plot_kinds(axes: Axes, norms: pd.DataFrame) -> None:
+def _plot_kinds(axes: Panel, norms: pd.DataFrame) -> None:
     """Each kind's map that was searched (else its first), at the most factors there."""
     chosen = norms[norms["method"] == "search"] if "search" in set(norms["method"]) else norms
     chosen = chosen[(chosen["draw"] == 0) & (chosen["depth"] == chosen["depth"].max())]

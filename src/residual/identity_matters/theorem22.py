@@ -6,26 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.paper import (
-    BLACK,
-    BLUE,
-    DASH_DOTTED,
-    DASHED,
-    DOTTED,
-    GREEN,
-    GREY,
-    NO_EPOCH,
-    ORANGE,
-    RED,
-    Coordinates,
-    mark,
-    panels,
-    print_rows,
-    recorded_epochs,
-)
+from resaudit.paper import NO_EPOCH, Coordinates, Look, Panel, panels, recorded_epochs
 from residual.identity_matters.linear.measured import KNOWN
 
 RANDOM, SEARCH, ALONG = "eq. 2.3 at random points", "eq. 2.3 where a search ends", "eq. 2.3 along gradient descent"
@@ -44,12 +27,12 @@ FLOOR = 1e-10
 KNOWN_DOWN_TO = 0.02
 """Share of the excess at the start above which eq. 2.3 is known at every depth; at 96 layers not from 0.008 on."""
 LOOKS = {
-    "mnist": (BLACK, "-", "MNIST's map"),
-    "positive definite": (BLUE, DASHED, "positive definite"),
-    "positive determinant": (GREEN, DASH_DOTTED, r"$\det R>0$"),
-    "negative determinant": (RED, DOTTED, r"$\det R<0$"),
+    "mnist": (Look.BLACK, "-", "MNIST's map"),
+    "positive definite": (Look.BLUE, Look.DASHED, "positive definite"),
+    "positive determinant": (Look.GREEN, Look.DASH_DOTTED, r"$\det R>0$"),
+    "negative determinant": (Look.RED, Look.DOTTED, r"$\det R<0$"),
 }
-ENDS = {"reached": BLUE, "still falling": ORANGE, "left the domain": GREY}
+ENDS = {"reached": Look.BLUE, "still falling": Look.ORANGE, "left the domain": Look.GREY}
 
 
 def _errors(table: pd.DataFrame) -> "pd.Series[float]":
@@ -182,7 +165,7 @@ def plot(table: pd.DataFrame) -> Figure:
         case = f"difference {worst['value']:.1g}" if name == AUTOGRAD else f"ratio {np.exp(worst['value']):.4g}"
         words = "eq. 2.3 with exponent ℓ − 1, where a search ends" if name == HALF else name
         rows.append((words, f"{len(cases)}", case, "" if name == HALF else f"{worst['tolerance']:.1g}"))
-    print_rows(statements, rows, (0.0, 0.6, 0.8, 1.0))
+    statements.print_rows(rows, (0.0, 0.6, 0.8, 1.0))
     _plot_ratios(ratios, table)
     _plot_descents(descents, table[table["property"] == STEP])
     counted = ends(table)
@@ -197,21 +180,21 @@ def plot(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _plot_ratios(axes: Axes, table: pd.DataFrame) -> None:
+def _plot_ratios(axes: Panel, table: pd.DataFrame) -> None:
     radii = sorted(table.loc[table["property"] == RANDOM, "radius"].unique())
-    for radius, colour, marker in zip(radii, (BLUE, GREEN, RED), "osD", strict=False):
+    for radius, colour, marker in zip(radii, (Look.BLUE, Look.GREEN, Look.RED), "osD", strict=False):
         least = table[table["radius"] == radius].groupby(["property", "depth"])["value"].min() / np.log(10)
         hollow: dict[str, Any] = {"markerfacecolor": "none", "linestyle": ""}
         for name, how in ((RANDOM, hollow), (SEARCH, {"label": f"τ = {radius:g}"})):
             if name in least:
                 axes.plot(least[name], color=colour, marker=marker, **how)
-    mark(axes, y=0, color="0.2", linewidth=1.0)
+    axes.mark(y=0, color="0.2", linewidth=1.0)
     axes.set_xscale("log", base=2)
     axes.set(xlabel=r"layers $\ell$", ylabel=r"$\log_{10}$ of least ratio in eq. 2.3")
     axes.legend(loc="upper left")
 
 
-def _plot_descents(axes: Axes, steps: pd.DataFrame) -> None:
+def _plot_descents(axes: Panel, steps: pd.DataFrame) -> None:
     """From zero, at the depth that all kinds of maps have."""
     depth = max(set.intersection(*(set(rows["depth"]) for _, rows in steps.groupby("target"))))
     for target, (colour, line, label) in LOOKS.items():

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.paper import BLACK, BLUE, GREEN, RED, panels, print_rows
+from resaudit.paper import Look, Panel, panels
 from residual.identity_matters.jobs.memorize import Memorize
 from residual.identity_matters.relu.measured import Expressed
 
@@ -132,7 +131,7 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (remaining, errors, widths, shares, distances, numbers) = panels("abc;def", 4.3)
     network = table[table["part"] == "network"]
     rows = network[(network["property"] == "remaining") & (network["precision"] == "double")]
-    for (labels, run), colour, line in zip(rows.groupby("labels"), (BLUE, RED), ("-", ":"), strict=False):
+    for (labels, run), colour, line in zip(rows.groupby("labels"), (Look.BLUE, Look.RED), ("-", ":"), strict=False):
         remaining.plot(run["layer"], run["value"] / 1000, color=colour, linestyle=line, label=f"{labels} labels")
     remaining.set(xlabel="layer", ylabel="points still to be moved (1000)")
     remaining.legend()
@@ -140,15 +139,15 @@ def plot(table: pd.DataFrame) -> Figure:
     _plot_widths(widths, table[(table["part"] == "widths") & (table["property"] == "wrong")])
     _plot_shares(shares, table[(table["part"] == "shares") & (table["property"] == "output")])
     nested = network[network["property"] == "rho of nested images"]
-    distances.plot(nested["samples"], nested["value"], color=BLACK, marker="o")
+    distances.plot(nested["samples"], nested["value"], color=Look.BLACK, marker="o")
     distances.set(xscale="log", xlabel="number of images $n$", ylabel=r"$\rho$: least $\|x_i-x_j\|^2$")
     distances.set_ylim(0, 1.1 * nested["value"].max())
     _print_numbers(numbers, table)
     return figure
 
 
-def _plot_errors(axes: Axes, network: pd.DataFrame) -> None:
-    for precision, colour, line in (("double", BLUE, "-"), ("single", RED, "-.")):
+def _plot_errors(axes: Panel, network: pd.DataFrame) -> None:
+    for precision, colour, line in (("double", Look.BLUE, "-"), ("single", Look.RED, "-.")):
         rows = network[(network["precision"] == precision) & (network["labels"] == network["labels"].iloc[0])]
         moved = rows[(rows["property"] == "moved error") & (rows["layer"] > 0)]
         axes.plot(moved["layer"], moved["value"], color=colour, linestyle=line, label=f"{precision} precision")
@@ -160,8 +159,12 @@ def _plot_errors(axes: Axes, network: pd.DataFrame) -> None:
     axes.legend()
 
 
-def _plot_widths(axes: Axes, wrong: pd.DataFrame) -> None:
-    looks = {("images", 0): (BLUE, "o", "-"), ("images", 1): (GREEN, "s", "-"), ("sphere", 0): (RED, "^", "--")}
+def _plot_widths(axes: Panel, wrong: pd.DataFrame) -> None:
+    looks = {
+        ("images", 0): (Look.BLUE, "o", "-"),
+        ("images", 1): (Look.GREEN, "s", "-"),
+        ("sphere", 0): (Look.RED, "^", "--"),
+    }
     for (points, normalized), (colour, marker, line) in looks.items():
         rows = wrong[(wrong["points"] == points) & (wrong["normalized"] == normalized)]
         for law, filled in (("orthogonal", colour), ("gaussian", "none")):
@@ -176,8 +179,8 @@ def _plot_widths(axes: Axes, wrong: pd.DataFrame) -> None:
     axes.legend(loc="upper right")
 
 
-def _plot_shares(axes: Axes, output: pd.DataFrame) -> None:
-    for precision, colour, marker in (("double", BLUE, "o"), ("single", RED, "^")):
+def _plot_shares(axes: Panel, output: pd.DataFrame) -> None:
+    for precision, colour, marker in (("double", Look.BLUE, "o"), ("single", Look.RED, "^")):
         rows = output[output["precision"] == precision].sort_values("share")
         drawn = rows[np.isfinite(rows["value"])]
         axes.plot(drawn["share"], drawn["value"], color=colour, marker=marker, markersize=3, label=f"{precision}")
@@ -191,7 +194,7 @@ def _plot_shares(axes: Axes, output: pd.DataFrame) -> None:
     axes.legend(loc="lower left")
 
 
-def _print_numbers(axes: Axes, table: pd.DataFrame) -> None:
+def _print_numbers(axes: Panel, table: pd.DataFrame) -> None:
     totals = table[table["part"].isin(["network", "narrow"]) & (table["precision"] == "double") & (table["layer"] < 0)]
     wrong = totals[totals["property"].str.startswith("wrong")].groupby("width", sort=False)["value"].sum()
     parameters = totals[totals["property"] == "parameters"].groupby("width", sort=False)["value"].first()
@@ -203,4 +206,4 @@ def _print_numbers(axes: Axes, table: pd.DataFrame) -> None:
     asked = JOHNSON_LINDENSTRAUSS * np.log(n) / rho**2
     rows.append((rf"${JOHNSON_LINDENSTRAUSS}\,\log n/\rho^2$ = {asked:,.0f}", "", ""))
     rows.append((rf"$n$ = {n:,}, $\rho$ = {rho:.4f}", "", ""))
-    print_rows(axes, rows, (0.0, 0.75, 1.0))
+    axes.print_rows(rows, (0.0, 0.75, 1.0))

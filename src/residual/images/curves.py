@@ -1,9 +1,8 @@
 """Shared by figures of trainings on images: axes of errors and losses, numbers in print."""
 
 import pandas as pd
-from matplotlib.axes import Axes
 
-from resaudit.paper import plain_ticks
+from resaudit.paper import Panel
 
 ERROR_TICKS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 70, 100)
 LEAST_SPAN = 1.6
@@ -11,7 +10,7 @@ LEAST_SPAN = 1.6
 LOSS_TICKS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 100)
 
 
-def error_axis(axes: Axes, label: str = "test error, %") -> None:
+def error_axis(axes: Panel, label: str = "test error, %") -> None:
     """Errors in % on a y axis with plain ticks, logarithmic if they span a range; after everything is drawn."""
     axes.set_ylabel(label)
     if not _made_logarithmic(axes):
@@ -22,17 +21,17 @@ def error_axis(axes: Axes, label: str = "test error, %") -> None:
     for tick in ERROR_TICKS:
         if low <= tick <= high and (not ticks or tick >= apart * ticks[-1]):
             ticks.append(tick)
-    plain_ticks(axes.yaxis, ticks)
+    axes.plain_ticks("y", ticks)
 
 
-def loss_axis(axes: Axes, label: str) -> None:
+def loss_axis(axes: Panel, label: str) -> None:
     """Losses on a y axis with plain ticks, logarithmic if they span a range; after everything is drawn."""
     axes.set_ylabel(label)
     if _made_logarithmic(axes):
-        plain_ticks(axes.yaxis, LOSS_TICKS)
+        axes.plain_ticks("y", LOSS_TICKS)
 
 
-def _made_logarithmic(axes: Axes) -> bool:
+def _made_logarithmic(axes: Panel) -> bool:
     """Make the y axis logarithmic, and say so, unless what is drawn spans so little that it would have no ticks."""
     low, high = axes.dataLim.intervaly
     spans = high > LEAST_SPAN * low > 0

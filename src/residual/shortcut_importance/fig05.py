@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Coordinates, annotate, legend_above, mark, panels
+from resaudit.paper import Coordinates, legend_above, panels
 from residual.shortcut_importance.jobs import Simulate, Simulated
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.trajectories import trajectories
@@ -36,10 +36,10 @@ def plot(table: pd.DataFrame) -> Figure:
         axes.set(xlabel="step", ylabel=label, yscale="linear" if column == "angle" else "log")
         axes.set_xlim(0, table["step"].max())
         if len(second):
-            mark(axes, x=second.min())
+            axes.mark(x=second.min())
     every_axes[0].set_yticks([0, np.pi / 2, np.pi], ["0", r"$\pi/2$", r"$\pi$"])
     last_of_one = table.loc[table["stage"] == 1, "step"].max()
     if np.isfinite(last_of_one):
-        annotate(every_axes[0], "stage II", (last_of_one, 0.9), (3, 0), xycoords=("data", "axes fraction"))
+        every_axes[0].note("stage II", (last_of_one, 0.9), (3, 0), xycoords=("data", "axes fraction"))
     legend_above(figure, list(looks.values()))
     return figure

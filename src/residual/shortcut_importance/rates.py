@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from resaudit.paper import BLUE, DASH_DOTTED, DASHED, GREEN, RED, exact_share
+from resaudit.paper import Look, exact_share
 
 LOOKS: dict[str, dict[str, Any]] = {
-    "resnet-warm-up": {"color": BLUE, "marker": "o", "linestyle": "-", "label": "ResNet, warm-up"},
-    "resnet": {"color": RED, "marker": "^", "linestyle": DASH_DOTTED, "label": "ResNet, no warm-up"},
-    "cnn": {"color": GREEN, "marker": "s", "linestyle": DASHED, "label": "CNN"},
+    "resnet-warm-up": {"color": Look.BLUE, "marker": "o", "linestyle": "-", "label": "ResNet, warm-up"},
+    "resnet": {"color": Look.RED, "marker": "^", "linestyle": Look.DASH_DOTTED, "label": "ResNet, no warm-up"},
+    "cnn": {"color": Look.GREEN, "marker": "s", "linestyle": Look.DASHED, "label": "CNN"},
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Share, as_share, panels, print_rows
+from resaudit.paper import Share, as_share, panels
 from residual.shortcut_importance.rates import DERIVED, LOOKS, exact_interval, rates_table
 
 __all__ = ["DERIVED", "beside_the_paper", "plot", "table"]
@@ -24,7 +24,7 @@ def plot(table: pd.DataFrame) -> Figure:
     lines = printed(table)
     figure, (axes,) = panels(height=0.145 * (len(lines) + 2))
     paper = [number for number, line in enumerate(lines) if line[0] == "paper"]
-    print_rows(axes, lines, PLACES[: len(lines[0])], size=6.5, pale=paper, ruled=2)
+    axes.print_rows(lines, PLACES[: len(lines[0])], size=6.5, pale=paper, ruled=2)
     return figure
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import RED, Coordinates, mark, panels, print_errors
+from resaudit.paper import Coordinates, Look, panels
 from residual.shortcut_importance.jobs import Proposition
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.trajectories import FOLLOWED, trajectories
@@ -44,20 +44,20 @@ def plot(table: pd.DataFrame) -> Figure:
     """a: the largest error of each statement. b: angle and projection in stage I. c: errors in stage II."""
     figure, (statements, first, second) = panels("abc", 2.6, width_ratios=[1.5, 1, 1])
     checks, runs = (table[chosen] for chosen in (table["property"] != FOLLOWED, table["property"] == FOLLOWED))
-    print_errors(statements, checks["property"], checks["error"] / checks["tolerance"], (0.0, 0.74, 1.0))
+    statements.print_errors(checks["property"], checks["error"] / checks["tolerance"], (0.0, 0.74, 1.0))
     colour = LOOKS["resnet-warm-up"]["color"]
     start = runs.loc[runs["stage"] == 2, "time"].min()
     for _, run in runs.groupby("draw"):
         first.plot(run["time"], run["angle"] / np.pi, color=colour, linewidth=0.7)
-        first.plot(run["time"], run["projection"], color=RED, linewidth=0.7, linestyle="--")
+        first.plot(run["time"], run["projection"], color=Look.RED, linewidth=0.7, linestyle="--")
         second.plot(run["time"], run["distance"], color=colour, linewidth=0.7)
     first.axhline(0, color="0.4", linewidth=0.6)
     first.set(xlim=(0, 1.1 * start), ylim=(-0.1, 0.6))
     first.plot([], [], color=colour, label=r"angle of $v$ to $v^*$, $/\pi$")
-    first.plot([], [], color=RED, linestyle="--", label=r"$a\cdot a^*/\|a^*\|^2$")
+    first.plot([], [], color=Look.RED, linestyle="--", label=r"$a\cdot a^*/\|a^*\|^2$")
     first.legend(loc="upper left", bbox_to_anchor=(0, 0.83))
     second.set(yscale="log", ylabel=r"$\|a-a^*\|\,/\,\|a^*\|$")
     for axes in (first, second):
-        mark(axes, x=start)
+        axes.mark(x=start)
         axes.set_xlabel(r"time (steps $\times\,\eta_a$)")
     return figure

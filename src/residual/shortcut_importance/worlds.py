@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import YELLOW, annotate, mark, panels, plain_ticks
+from resaudit.paper import Look, panels
 from residual.shortcut_importance.rates import RATE
 from residual.shortcut_importance.reduced.setting import WARM_UP
 
@@ -38,13 +38,13 @@ def plot(table: pd.DataFrame) -> Figure:
         rates = rows.pivot_table("rate", "angle", "value")
         far = rows.assign(far=(rows["rate"] - rows["published"]).abs()).pivot_table("far", "angle", "value")
         if (far <= COMPATIBLE).to_numpy().any():
-            axes.contourf(far.columns, far.index, far, [0, COMPATIBLE], colors=[YELLOW])
+            axes.contourf(far.columns, far.index, far, [0, COMPATIBLE], colors=[Look.YELLOW])
         lines = axes.contour(rates.columns, rates.index, rates, LEVELS[plane], colors="0.35", linewidths=0.8)
         axes.clabel(lines, fontsize=6.5, fmt="%g")
         axes.set(xscale="log", xlim=(rows["value"].min(), rows["value"].max()), xlabel=LABELS[plane])
-        plain_ticks(axes.xaxis, TICKS[plane])
-        mark(axes, y=60)
-        annotate(axes, "Assumption 1", (0, 60), (3, -8), xycoords=("axes fraction", "data"))
+        axes.plain_ticks("x", TICKS[plane])
+        axes.mark(y=60)
+        axes.note("Assumption 1", (0, 60), (3, -8), xycoords=("axes fraction", "data"))
         axes.set_title("warm-up" if rows["network"].iloc[0] == WARM_UP else "no warm-up")
     every_axes[0].set_ylabel("angle of $v^*$ to the shortcut (degrees)")
     return figure

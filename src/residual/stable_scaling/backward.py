@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import legend_above, panels, plot_band
+from resaudit.paper import legend_above, panels
 from residual.stable_scaling.looks import depths_axis, network_look, power_name
 from residual.stable_scaling.network.setting import layers_kept
 
@@ -57,7 +57,7 @@ def plot(table: pd.DataFrame) -> Figure:
             logs = np.log(curve[column]).groupby(curve["depth"])
             mean, error = logs.mean(), logs.sem().fillna(0)
             ends = np.exp(mean - 2 * error), np.exp(mean + 2 * error)
-            plot_band(axes, np.exp(mean), *ends, alpha=0.15, **looks[str(network)])
+            axes.plot_band(np.exp(mean), *ends, alpha=0.15, **looks[str(network)])
         depths_axis(axes, sorted(by_depth["depth"].unique()))
     for network, curve in layers.groupby("network", sort=False):
         along.plot(curve["layer"], curve["gradient"], **looks[str(network)] | {"markersize": 2.5})

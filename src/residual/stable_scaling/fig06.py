@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from resaudit.paper import legend_above, panels, plot_mean
+from resaudit.paper import legend_above, panels
 from residual.images.curves import error_axis
 from residual.stable_scaling.looks import network_look
 
@@ -22,7 +22,7 @@ def plot(table: pd.DataFrame) -> Figure:
     for depth, axes in zip(depths, every_axes, strict=True):
         for network in networks:
             rows = table[(table["depth"] == depth) & (table["network"] == network)]
-            plot_mean(axes, rows, "epoch", "error", **looks[network])
+            axes.plot_mean(rows, "epoch", "error", **looks[network])
         axes.set(title=f"ResNet{depth}", xlabel="epoch", xlim=(0, int(table["epoch"].max())))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in reversed(every_axes):

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from resaudit.paper import annotate, over_runs, panels
+from resaudit.paper import over_runs, panels
 from residual.stable_scaling.looks import network_look
 from residual.stable_scaling.table3 import table
 
@@ -40,7 +40,7 @@ def plot(table: pd.DataFrame, published: Published) -> Figure:
         axes.bar(places, heights, 0.9 * width, color=colour, yerr=deviations, error_kw={"linewidth": 0.8})
         for x, height in zip(places, heights, strict=True):
             if height > top:
-                annotate(axes, f"{height:.0f}", (x, top), (0, -2), ha="center", va="top", rotation=90, color="white")
+                axes.note(f"{height:.0f}", (x, top), (0, -2), ha="center", va="top", rotation=90, color="white")
         axes.plot(places, authors[network], **MARKS)
     axes.set_xticks(range(len(depths)), [str(depth) for depth in depths])
     axes.set(xlabel="depth", ylabel="test error, %", ylim=(0, top))

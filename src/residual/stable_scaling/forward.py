@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.paper import BLUE, DASHED, RED, mark, panels, slope
+from resaudit.paper import Look, Panel, panels, slope
 from residual.stable_scaling.jobs.at_initialisation import AtInitialisation
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look
 from residual.stable_scaling.network.setting import Propagated, layers_kept, promised
@@ -113,7 +112,7 @@ def plot(table: pd.DataFrame) -> Figure:
     _plot_exponents(scale, table[table["part"] == "grid"])
     _plot_stable(stable, table[table["part"] == "stable"])
     rows = table[table["part"] == "normalised"]
-    for colour, (inputs, of_inputs) in zip((BLUE, RED), rows.groupby("inputs", sort=False), strict=False):
+    for colour, (inputs, of_inputs) in zip((Look.BLUE, Look.RED), rows.groupby("inputs", sort=False), strict=False):
         marker, words = LAWS[str(inputs)]
         mean = of_inputs.groupby("layer")["squared_norm"].mean()
         normalised.plot(mean.index, mean, marker=marker, markersize=3, color=colour,
@@ -127,11 +126,11 @@ def plot(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _plot_exponents(axes: Axes, rows: pd.DataFrame) -> None:
+def _plot_exponents(axes: Panel, rows: pd.DataFrame) -> None:
     powers = np.array(sorted(rows["power"].unique()))
     axes.plot(powers, 1 - 2 * powers, color="0.4", linewidth=0.8)
     axes.axhline(0, color="0.7", linewidth=0.6)
-    mark(axes, x=0.5)
+    axes.mark(x=0.5)
     groups = list(rows.groupby(["inputs", "width"], sort=False))
     shades = {m: f"C{k}" for k, m in enumerate(sorted(rows["width"].unique()))}
     for k, ((inputs, width), group) in enumerate(groups):
@@ -162,11 +161,11 @@ def _exponents(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return exponents[0], errors
 
 
-def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:
+def _plot_stable(axes: Panel, rows: pd.DataFrame) -> None:
     names = {str(name): float(str(name).rpartition(" = ")[2]) for name in rows["network"].unique()}
     for k, (name, group) in enumerate(rows.groupby("network", sort=False)):
         law, c = str(group["inputs"].iloc[0]), names[str(name)]
-        colour, line, markers = (RED, ":", "os") if c == max(names.values()) else (BLUE, DASHED, "D^")
+        colour, line, markers = (Look.RED, ":", "os") if c == max(names.values()) else (Look.BLUE, Look.DASHED, "D^")
         middle = (group["least"] + group["largest"]) / 2
         axes.errorbar(
             group["depth"] * 1.1 ** (k - 1.5), middle, (group["largest"] - group["least"]) / 2, linestyle="none",

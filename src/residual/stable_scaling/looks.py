@@ -1,23 +1,26 @@
 """Looks of the networks, the same in every figure."""
 
-from functools import partial
 from typing import Any
 
-from resaudit.paper import BLACK, BLUE, DASH_DOTTED, DASHED, DOTTED, GREEN, GREY, ORANGE, PINK, RED, SKY, depth_axis
+from resaudit.paper import Look, Panel
 
-COLOURS = [RED, ORANGE, PINK, BLUE, SKY, GREEN]
-_LINES: list[Any] = [DASH_DOTTED, (0, (6, 1, 1, 1, 1, 1)), DOTTED, "-", (0, (2, 1)), DASHED]
+COLOURS = [Look.RED, Look.ORANGE, Look.PINK, Look.BLUE, Look.SKY, Look.GREEN]
+_LINES: list[Any] = [Look.DASH_DOTTED, (0, (6, 1, 1, 1, 1, 1)), Look.DOTTED, "-", (0, (2, 1)), Look.DASHED]
 _MARKERS = "^vDoPs"
 # Powers above and below one half differ in colour family; one half itself is the solid blue line.
 _PLACES = {0.25: 0, 0.3: 1, 0.4: 2, 0.5: 3, 0.6: 4, 0.75: 5, 1.0: 5}
 _NAMED: dict[str, tuple[str, str, Any, str]] = {
-    "plain": (BLACK, "X", (0, (8, 2)), "plain"),
-    "batch-norm": (GREY, "X", (0, (8, 2)), "batch norm"),
-    "batch-norm-tau": (GREEN, "s", DASHED, r"batch norm and $\tau$"),
+    "plain": (Look.BLACK, "X", (0, (8, 2)), "plain"),
+    "batch-norm": (Look.GREY, "X", (0, (8, 2)), "batch norm"),
+    "batch-norm-tau": (Look.GREEN, "s", Look.DASHED, r"batch norm and $\tau$"),
 }
 LAWS = {"mnist": ("o", "MNIST"), "sphere": ("s", "random")}
 """Marker and name of each kind of inputs."""
-depths_axis = partial(depth_axis, base=10, label="depth $L$")
+
+
+def depths_axis(axes: Panel, depths: list[int]) -> None:
+    """Depth on a logarithmic axis."""
+    axes.depth_axis(depths, base=10, label="depth $L$")
 
 
 def power_name(power: float) -> str:

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from resaudit.paper import RED, at_the_end, best_rates, fresh, panels, sweep
+from resaudit.paper import Look, at_the_end, best_rates, fresh, panels, sweep
 from residual.stable_scaling.experiments.training import power_of
 
 DERIVED = {"power": lambda table: table["network"].map(power_of).astype(float)}
@@ -42,7 +42,7 @@ def plot(table: pd.DataFrame) -> Figure:
             axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=colour)
     stable = [column for column, power in enumerate(powers) if power >= SHARP]
     if stable:
-        axes.axvline(stable[0], color=RED, linestyle="--", linewidth=1.6)
+        axes.axvline(stable[0], color=Look.RED, linestyle="--", linewidth=1.6)
     axes.set_xticks(np.arange(len(powers)) + 0.5, [f"{power:g}" for power in powers])
     axes.set_yticks(np.arange(len(depths)) + 0.5, [str(depth) for depth in depths])
     axes.set(xlabel=r"power $a$ of $\tau=L^{-a}$", ylabel="depth $L$")

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import BLACK, ORANGE, annotate, legend_above, panels
+from resaudit.paper import Look, legend_above, panels
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look, power_name
 
 BOUNDED = "norm over 1 + c, c = "
@@ -70,7 +70,7 @@ def plot(table: pd.DataFrame) -> Figure:
         if bound:
             by_depth.axhline(bound, color=look["color"], linewidth=0.8, linestyle=":")
             at = (largest["depth"].max(), bound)
-            annotate(by_depth, f"$1+c={bound:g}$", at, (0, 2), color=look["color"], ha="right")
+            by_depth.note(f"$1+c={bound:g}$", at, (0, 2), color=look["color"], ha="right")
     depths_axis(by_depth, sorted(largest["depth"].unique()))
     by_depth.set_ylim(bottom=0.9)
     by_depth.set_ylabel(r"largest norm over $a\leq b$")
@@ -93,4 +93,8 @@ def _look(row: "pd.Series[float]") -> dict[str, Any]:
         return power_look(_power(row))
     small = row["bound"] < 1.5
     line = (0, (3, 1)) if small else (0, (5, 1, 1, 1))
-    return {"color": BLACK if small else ORANGE, "linestyle": line, "label": f"Theorem 1, $c={row['bound'] - 1:g}$"}
+    return {
+        "color": Look.BLACK if small else Look.ORANGE,
+        "linestyle": line,
+        "label": f"Theorem 1, $c={row['bound'] - 1:g}$",
+    }

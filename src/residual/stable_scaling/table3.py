@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import at_the_end, panels, plain_ticks, plot_runs, print_rows
+from resaudit.paper import at_the_end, panels
 from residual.images.curves import error_axis, mean_and_deviation
 from residual.stable_scaling.looks import network_look
 
@@ -18,11 +18,11 @@ def plot(table: pd.DataFrame) -> Figure:
     rows = printed(table)
     figure, (panel, axes) = panels("ab", max(1.9, 0.17 * (len(rows) + 3)), width_ratios=[1.25, 1])
     networks = table["network"].nunique()
-    print_rows(panel, rows, [0.0, *(0.4 + 0.6 * (k + 1) / networks for k in range(networks))])
+    panel.print_rows(rows, [0.0, *(0.4 + 0.6 * (k + 1) / networks for k in range(networks))])
     for network, of_network in table.groupby("network", sort=False):
-        plot_runs(axes, of_network["learning_rate"], of_network["error"], network_look(str(network)))
+        axes.plot_runs(of_network["learning_rate"], of_network["error"], network_look(str(network)))
     axes.set(xscale="log", xlabel="learning rate")
-    plain_ticks(axes.xaxis, sorted(table["learning_rate"].unique()))
+    axes.plain_ticks("x", sorted(table["learning_rate"].unique()))
     error_axis(axes)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return figure

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.paper import (
-    BLACK,
-    DOTTED,
     BestRate,
-    annotate,
+    Look,
+    Panel,
     at_shown_rate,
     at_the_end,
     best_rates,
@@ -19,11 +17,7 @@ from resaudit.paper import (
     fresh,
     is_confirmed,
     legend_above,
-    mark,
     panels,
-    plain_ticks,
-    plot_runs,
-    plot_screened,
     screened,
 )
 from residual.stable_scaling.depths import common_rates, steps_to_target
@@ -36,7 +30,7 @@ CONSTANT = 0.45
 """Loss of the best constant answer to ten classes of equal size: each output 1/10."""
 LARGEST_DRAWN = 10.0
 """Final losses above it are drawn at it."""
-PLAIN = {"color": BLACK, "marker": "D", "linestyle": DOTTED, "label": "no shortcuts"}
+PLAIN = {"color": Look.BLACK, "marker": "D", "linestyle": Look.DOTTED, "label": "no shortcuts"}
 
 
 def table(losses: pd.DataFrame) -> pd.DataFrame:
@@ -56,10 +50,10 @@ def plot(table: pd.DataFrame) -> Figure:
     for position, network in enumerate(networks):
         look, aside = _look(network), 1.06 ** (position - (len(networks) - 1) / 2)
         final = shown[shown["network"] == network]
-        plot_runs(finals, final["depth"] * aside, final["loss"].clip(upper=LARGEST_DRAWN), look)
+        finals.plot_runs(final["depth"] * aside, final["loss"].clip(upper=LARGEST_DRAWN), look)
         if is_confirmed(ends):
             screen = chose[chose["network"] == network]
-            plot_screened(finals, screen["depth"] * aside, screen["loss"].clip(upper=LARGEST_DRAWN), look["color"])
+            finals.plot_screened(screen["depth"] * aside, screen["loss"].clip(upper=LARGEST_DRAWN), look["color"])
         rows = measured[measured["network"] == network]
         choices = {depth: best[network, depth] for depth in rows["depth"].unique()}
         one = one_rate[0] if network == SHOWN and one_rate else None
@@ -70,7 +64,7 @@ def plot(table: pd.DataFrame) -> Figure:
         axes.set_yscale("log")
     # Possibly no run reaches the loss.
     steps.set_ylim(table["step"].min(), 1.2 * table["step"].max())
-    plain_ticks(steps.yaxis, (10, 20, 50, 100, 200, 500, 1000))
+    steps.plain_ticks("y", (10, 20, 50, 100, 200, 500, 1000))
     _loss_axis(finals, "left", (0.3, 0.5, 1, 2, 5, 10))
     finals.set_ylabel("final loss at the best rate")
     steps.set_ylabel(f"steps to a loss of {table['target_loss'].iloc[0]:g}")
@@ -79,7 +73,7 @@ def plot(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _plot_curves(axes: Axes, rows: pd.DataFrame) -> None:
+def _plot_curves(axes: Panel, rows: pd.DataFrame) -> None:
     depths = sorted(rows["depth"].unique())
     for depth, colour in zip(depths, colours_of(depths), strict=True):
         mean = rows[rows["depth"] == depth].groupby("step")["loss"].mean()
@@ -93,17 +87,17 @@ def _plot_curves(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _plot_steps(
-    axes: Axes, rows: pd.DataFrame, rates: Mapping[int, float | None], look: dict[str, Any], aside: float
+    axes: Panel, rows: pd.DataFrame, rates: Mapping[int, float | None], look: dict[str, Any], aside: float
 ) -> None:
     """Each run's steps to the target at a rate for each depth."""
     at_rate = rows[rows["learning_rate"] == rows["depth"].map(rates).astype(float)]
     groups = at_rate.groupby("depth", sort=False)
     reached = [(float(str(depth)), count) for depth, group in groups for count in steps_to_target(group)]
     table = pd.DataFrame(reached, columns=["depth", "steps"], dtype=float)
-    plot_runs(axes, table["depth"] * aside, table["steps"], look)
+    axes.plot_runs(table["depth"] * aside, table["steps"], look)
 
 
-def _plot_rates(axes: Axes, choices: Mapping[int, BestRate], look: dict[str, Any], aside: float) -> None:
+def _plot_rates(axes: Panel, choices: Mapping[int, BestRate], look: dict[str, Any], aside: float) -> None:
     """The best rate of each depth that has one, with those tied; hollow at the edge of the grid."""
     shown = {}
     for depth, choice in choices.items():
@@ -116,11 +110,11 @@ def _plot_rates(axes: Axes, choices: Mapping[int, BestRate], look: dict[str, Any
     axes.plot([*shown], [*shown.values()], **look | {"marker": ""})
 
 
-def _loss_axis(axes: Axes, side: Literal["left", "right"], ticks: tuple[float, ...]) -> None:
-    mark(axes, y=CONSTANT, zorder=1)
+def _loss_axis(axes: Panel, side: Literal["left", "right"], ticks: tuple[float, ...]) -> None:
+    axes.mark(y=CONSTANT, zorder=1)
     how = {"xycoords": ("axes fraction", "data"), "ha": side}
-    annotate(axes, "constant answer", (float(side == "right"), CONSTANT), (2 if side == "left" else -2, 2), **how)
-    plain_ticks(axes.yaxis, ticks)
+    axes.note("constant answer", (float(side == "right"), CONSTANT), (2 if side == "left" else -2, 2), **how)
+    axes.plain_ticks("y", ticks)
 
 
 def _look(network: str) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from resaudit.data.whiten import Moments
-from resaudit.figures.curves import interpolate_by_loss
 from resaudit.figures.drawing import read_csv, write_csv
 from resaudit.figures.sweeps import SCREENING
 from residual.demystifying_resnet import fig03, fig04, fig04_deep, fig05, fig06, fig07, fig08, shortcut_depths
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
+from residual.demystifying_resnet.fig05 import _by_loss
 from residual.demystifying_resnet.networks.spectra import Spectra
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 
@@ -137,7 +137,7 @@ def test_interpolation_is_linear_in_the_loss_where_half_of_the_runs_have_been() 
             "value": [40.0, 20.0, 10.0, 300.0, 150.0, 9.0, 0.5],
         }
     )
-    losses, values = interpolate_by_loss(rows, "value")
+    losses, values = _by_loss(rows, "value")
     # Beyond, only one run of three has been.
     assert (losses[0], losses[-1]) == (4.0, 1.0)
     np.testing.assert_allclose(values[0], 10 * losses)
@@ -156,7 +156,7 @@ def test_interpolation_skips_steps_up_and_what_is_not_finite() -> None:
             "value": [4.0, 99.0, 2.0, 99.0, np.nan],
         }
     )
-    losses, values = interpolate_by_loss(rows, "value")
+    losses, values = _by_loss(rows, "value")
     assert (losses[0], losses[-1]) == (4.0, 2.0)
     np.testing.assert_allclose(values[0], losses)
 
@@ -169,7 +169,7 @@ def test_runs_without_a_common_loss_have_no_curve(losses: list[list[float]]) -> 
             for run, values in enumerate(losses)
         ]
     )
-    grid, values = interpolate_by_loss(rows, "value")
+    grid, values = _by_loss(rows, "value")
     assert grid.size == 0
     assert values.size == 0
 

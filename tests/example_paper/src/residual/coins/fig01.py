@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from residual.coins.jobs import Tosses
 
-from resaudit.paper import Coordinates, panels, plot_published
+from resaudit.paper import Coordinates, panels
 
 
 def table(results: Mapping[Coordinates, Tosses]) -> pd.DataFrame:
@@ -20,7 +20,7 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (axes,) = panels()
     shares = table.groupby("bias")["heads"].mean()
     axes.plot(shares.index, shares, "o")
-    plot_published(axes, shares.index, shares.index, "black")
+    axes.plot_published(shares.index, shares.index, "black")
     axes.set_xlabel("probability of heads")
     axes.set_ylabel("share of heads")
     return figure
