@@ -11,8 +11,6 @@ from resaudit.paper import (
     Cost,
     Fetch,
     Job,
-    delayed_signals,
-    made_by,
     with_progress,
 )
 
@@ -57,7 +55,7 @@ class Descend(Job):
 
         images, labels = self.data.training_set()
         network = Network(images[: self.samples], labels[: self.samples], self.width, work.device)
-        checkpoint = Checkpoint(work.checkpoints, Descent, made_by(self, work, {}), work.execution.checkpoint_seconds)
+        checkpoint = Checkpoint.of(self, work, Descent)
         state = checkpoint.read() or self.start(network)
         weights = torch.tensor(state.weights, device=work.device, requires_grad=True)
         vector = torch.tensor(state.vector, device=work.device)
@@ -65,7 +63,7 @@ class Descend(Job):
         def so_far():
             return replace(state, weights=weights.numpy(force=True), vector=vector.numpy(force=True))
 
-        with delayed_signals() as signalled:
+        with work.delayed_signals() as signalled:
             for step in with_progress(range(int(state.step), self.steps), f"{self.id} steps"):
                 if step % self.every == 0:
                     value, vector = network.sharpness(weights, vector, self.every if step else 100)

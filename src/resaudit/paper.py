@@ -67,16 +67,11 @@ if TYPE_CHECKING:
     from resaudit.figures.sweeps import sweep as sweep
     from resaudit.figures.sweeps import whole_sweep as whole_sweep
     from resaudit.jobs.checkpoints import Checkpoint as Checkpoint
-    from resaudit.jobs.checkpoints import asked as asked
-    from resaudit.jobs.checkpoints import delayed_signals as delayed_signals
-    from resaudit.jobs.checkpoints import made_by as made_by
-    from resaudit.jobs.fields import Array as Array
     from resaudit.jobs.fields import Float as Float
     from resaudit.jobs.fields import Int as Int
     from resaudit.jobs.fields import Shape as Shape
     from resaudit.jobs.fields import Text as Text
     from resaudit.jobs.fields import Type as Type
-    from resaudit.jobs.fields import arrays_in as arrays_in
     from resaudit.jobs.fields import joined as joined
     from resaudit.jobs.job import MEGABYTES_TO_START as MEGABYTES_TO_START
     from resaudit.jobs.job import SECONDS_TO_START as SECONDS_TO_START
@@ -85,11 +80,7 @@ if TYPE_CHECKING:
     from resaudit.jobs.job import Job as Job
     from resaudit.jobs.job import Work as Work
     from resaudit.jobs.results import read_provenance as read_provenance
-    from resaudit.jobs.results import read_result as read_result
     from resaudit.jobs.simulation import Simulation as Simulation
-    from resaudit.jobs.tolerance import CLOSE as CLOSE
-    from resaudit.jobs.tolerance import ERROR as ERROR
-    from resaudit.jobs.tolerance import LIMIT as LIMIT
     from resaudit.jobs.tolerance import Tolerance as Tolerance
     from resaudit.plan.check import Check as Check
     from resaudit.plan.experiment import Coordinates as Coordinates
@@ -117,8 +108,6 @@ if TYPE_CHECKING:
     from resaudit.runtime.extensions import extension as extension
     from resaudit.runtime.extensions import lanes_allowed as lanes_allowed
     from resaudit.runtime.extensions import register_lanes as register_lanes
-    from resaudit.runtime.limits import memory as memory
-    from resaudit.runtime.machine import cpu_platform as cpu_platform
     from resaudit.runtime.progress import Progress as Progress
     from resaudit.runtime.progress import log as log
     from resaudit.runtime.progress import with_progress as with_progress

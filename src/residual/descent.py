@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
-from resaudit.paper import Checkpoint, Job, Work, made_by
+from resaudit.paper import Checkpoint, Job, Work
 
 Array = TypeVar("Array", np.ndarray, torch.Tensor)
 
@@ -85,7 +85,7 @@ def run_steps(
 
 
 def resumed(
-    job: Job, work: Work, settings: Mapping[str, Any], unit: str, signalled: Callable[[], int | None]
+    job: Job, work: Work, settings: Mapping[str, Any], unit: str, signalled: Callable[[], int | None], part: str = ""
 ) -> tuple[Descent[np.ndarray] | None, AfterStep]:
     """The state to resume a job from, if there is one, and what keeps its checkpoint.
 
@@ -95,9 +95,9 @@ def resumed(
         settings: what its bits depend on besides the job's own settings.
         unit: ``epoch`` or ``step``, for the record.
         signalled: returns the signal received, if any.
+        part: a part of the job that has a checkpoint of its own.
     """
-    seconds = work.execution.checkpoint_seconds
-    checkpoint = Checkpoint(work.checkpoints, Descent, made_by(job, work, settings), seconds)
+    checkpoint = Checkpoint.of(job, work, Descent, settings, part)
     start: Descent[np.ndarray] | None = checkpoint.read()
     if start is not None:
         checkpoint.note(work.record, unit, int(start.step))

@@ -28,8 +28,8 @@ def door(module: str, file: str) -> Callable[[str], Any]:
 def offered(source: str) -> dict[str, str]:
     r"""The module of each name that a door offers, from its source; none if it is no door.
 
-    >>> offered("if TYPE_CHECKING:\n    from sizes import one as one\nelse:\n    __getattr__ = door(__name__, __file__)")
-    {'one': 'sizes'}
+    >>> offered("if TYPE_CHECKING:\n    from a import one as one\nelse:\n    __getattr__ = door(__name__, __file__)")
+    {'one': 'a'}
     """
     if "\n    __getattr__ = door(" not in source:
         return {}

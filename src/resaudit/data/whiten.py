@@ -14,7 +14,7 @@ from resaudit.data.fetch import Fetch
 from resaudit.jobs.fields import Float, Shape, Type
 from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import CLOSE, Tolerance
+from resaudit.jobs.tolerance import Tolerance
 
 LARGEST_WHITENING_ERROR = 1e-12
 SAMPLES_AT_ONCE = 10_000
@@ -24,10 +24,11 @@ SAMPLES_AT_ONCE = 10_000
 class Whitened:
     """Whitened inputs with their labels. Eigenvectors turn by eps over the gaps of the eigenvalues."""
 
-    inputs: Annotated[Float, Shape("components", "samples"), CLOSE]  # their second-moment matrix is the identity
+    # Their second-moment matrix is the identity.
+    inputs: Annotated[Float, Shape("components", "samples"), Tolerance.CLOSE]
     labels: Annotated[np.ndarray, Type("u1"), Shape("samples")]
     # Share of the pixels' second moment that each component carries, descending.
-    explained_variance: Annotated[Float, Shape("components"), CLOSE]
+    explained_variance: Annotated[Float, Shape("components"), Tolerance.CLOSE]
 
     @property
     def targets(self) -> np.ndarray:
@@ -87,9 +88,9 @@ def _chunks(pixels: np.ndarray) -> Iterator[np.ndarray]:
 class Moments:
     """Moments of inputs x and targets y over m samples, each (1/m) times a sum."""
 
-    xx: Annotated[Float, Shape("components", "components"), CLOSE]  # sum x x^T
-    yx: Annotated[Float, Shape("components", "components"), CLOSE]  # sum y x^T
-    trace_yy: Annotated[Float, Shape(), CLOSE]  # sum |y|^2
+    xx: Annotated[Float, Shape("components", "components"), Tolerance.CLOSE]  # sum x x^T
+    yx: Annotated[Float, Shape("components", "components"), Tolerance.CLOSE]  # sum y x^T
+    trace_yy: Annotated[Float, Shape(), Tolerance.CLOSE]  # sum |y|^2
 
     @cached_property
     def optimal_map(self) -> np.ndarray:
@@ -134,7 +135,7 @@ class Whiten(Job):
 
     def tolerances(self) -> Mapping[str, Tolerance]:
         """Tolerances of the arrays, and of the summary's numbers."""
-        return {**(super().tolerances() or {}), "summary.json": CLOSE}
+        return {**(super().tolerances() or {}), "summary.json": Tolerance.CLOSE}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Whiten the training images."""

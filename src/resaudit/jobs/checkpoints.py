@@ -6,36 +6,28 @@ A checkpoint is one file, replaced atomically: the SHA-256 of the rest, a JSON l
 import hashlib
 import io
 import json
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from types import FrameType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from resaudit.base.errors import Interrupted, ResauditError
 from resaudit.base.files import written_whole
 from resaudit.jobs.job import Job, Work
-from resaudit.runtime.machine import cpu_platform
 from resaudit.runtime.progress import log
 
 State = TypeVar("State")
 CHECKPOINT = "checkpoint"
 
 
-def asked(job: Job, work: Work) -> dict[str, Any]:
-    """What a training computes on any machine: its settings and the kind's code."""
-    return {"settings": job.identity, "code version": work.code}
-
-
-def made_by(job: Job, work: Work, more: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the bits of a training depend on: settings, platform with torch, the kind's code, what the job adds."""
-    return asked(job, work) | dict(more) | cpu_platform(work.record["device"])
+def made_by(job: Job, work: Work, more: Mapping[str, Any], anywhere: bool = False) -> dict[str, Any]:
+    """All that the bits of a training depend on: settings, the kind's code, what the job adds, platform with torch."""
+    platform = {} if anywhere else work.platform
+    return {"settings": job.identity, "code version": work.code, **more, **platform}
 
 
 class Checkpoint(Generic[State]):
@@ -57,6 +49,29 @@ class Checkpoint(Generic[State]):
         self._start = self._last = time.monotonic()
         self._before = 0.0
         self.parts: list[dict[str, Any]] = []
+
+    @classmethod
+    def of(
+        cls,
+        job: Job,
+        work: Work,
+        kind: type[State],
+        more: Mapping[str, Any] | None = None,
+        part: str = "",
+        anywhere: bool = False,
+    ) -> Self:
+        """The checkpoint of a running job.
+
+        Args:
+            job: the job.
+            work: its context.
+            kind: the state's dataclass of arrays.
+            more: what the bits of the state depend on besides settings, code and platform.
+            part: a part of the job that has a checkpoint of its own.
+            anywhere: whether another platform may go on.
+        """
+        made = made_by(job, work, more or {}, anywhere)
+        return cls(work.checkpoints / part, kind, made, work.execution.checkpoint_seconds)
 
     @property
     def seconds_before(self) -> float:
@@ -136,25 +151,3 @@ def forget(folder: Path) -> None:
         # Not empty: a job whose Snakemake was killed may still be writing there.
         with suppress(OSError):
             path.parent.rmdir()
-
-
-@contextmanager
-def delayed_signals() -> Iterator[Callable[[], int | None]]:
-    """Delay SIGTERM and SIGINT until the work asks for them; in a thread nothing is delayed, nor can it be.
-
-    Yields:
-        A function that returns the signal received, or None.
-    """
-    received: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        received.append(number)
-
-    in_main = threading.current_thread() is threading.main_thread()
-    delayed = (signal.SIGTERM, signal.SIGINT) if in_main else ()
-    before = {number: signal.signal(number, note) for number in delayed}
-    try:
-        yield lambda: received[0] if received else None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

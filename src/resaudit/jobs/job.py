@@ -3,17 +3,21 @@
 import hashlib
 import json
 import re
+import signal
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from math import ceil
 from pathlib import Path
+from types import FrameType
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from resaudit.base.errors import PaperError
+from resaudit.base.errors import MachineError, PaperError
 from resaudit.jobs.fields import Array, arrays_in
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
@@ -96,6 +100,42 @@ class Work:
     record: dict[str, Any] = field(default_factory=dict)  # the job's own entries in its provenance
     code: str = ""  # hash of its code (:func:`resaudit.jobs.plan_files.code_of`) when the run began
 
+    @property
+    def platform(self) -> dict[str, Any]:
+        """The CPU platform that computes, with the device's name."""
+        from resaudit.runtime.machine import cpu_platform  # NumPy's configuration, which only results need
+
+        return cpu_platform(self.record["device"])
+
+    def require_memory(self, megabytes: float, remedy: str) -> None:
+        """Refuse work that would have the process killed without a word."""
+        from resaudit.runtime.limits import memory
+
+        if megabytes > (present := memory() / 1e6):
+            raise MachineError(f"this needs {megabytes:.0f} MB of memory, and may use {present:.0f} MB here; {remedy}")
+
+    @staticmethod
+    @contextmanager
+    def delayed_signals() -> Iterator[Callable[[], int | None]]:
+        """Delay SIGTERM and SIGINT until the work asks for them; in a thread nothing is delayed, nor can it be.
+
+        Yields:
+            A function that returns the signal received, or None.
+        """
+        received: list[int] = []
+
+        def note(number: int, _frame: FrameType | None) -> None:
+            received.append(number)
+
+        in_main = threading.current_thread() is threading.main_thread()
+        delayed = (signal.SIGTERM, signal.SIGINT) if in_main else ()
+        before = {number: signal.signal(number, note) for number in delayed}
+        try:
+            yield lambda: received[0] if received else None
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
 
 @dataclass(frozen=True)
 class Job(ABC):
@@ -120,7 +160,11 @@ class Job(ABC):
 
     def arrays_of(self, file: str) -> dict[str, Array]:
         """The arrays of one of its ``.npz`` files; an imported file must have just these."""
-        return arrays_in(self.files[file])
+        return arrays_in(self.holds(file))
+
+    def holds(self, file: str) -> type[Any]:
+        """What one of its files holds: as :attr:`files` says, unless it is a matter of settings."""
+        return self.files[file]
 
     def size(self, name: str) -> int | None:
         """The size that a :class:`~resaudit.jobs.fields.Shape` names: the attribute of this name, or its length.
@@ -229,8 +273,12 @@ class Job(ABC):
 
     def read(self, results: Path) -> Any:
         """Its result, for figures: by default its first file."""
-        name, record = next(iter(self.files.items()))
-        return read_result(self, results, name, record)
+        return self.read_first(results)
+
+    def read_first(self, results: Path, without: tuple[str, ...] = ()) -> Any:
+        """Its first file; fields named in ``without`` come back empty and are not read."""
+        name = next(iter(self.files))
+        return read_result(self, results, name, self.holds(name), without)
 
     def read_along(self, results: Path) -> list[Path]:
         """Input files that figures read together with its result."""

@@ -35,8 +35,6 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     for name, content in made.items():
         (write_json if name.endswith(".json") else save_arrays)(folder / name, content)
     write_json(folder / "settings.json", job.identity)
-    from resaudit.runtime.machine import cpu_platform  # NumPy's configuration, which only results need
-
     torch = sys.modules.get("torch")
     work.record |= {
         "seconds": round(time.monotonic() - start, 2),
@@ -45,7 +43,7 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
         # Of raw data, a job may read the training set alone.
         "inputs": {name: _digest(path) for name, path in job.data_read(results).items() if path.is_file()},
         "threads": torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", processors())),
-        CPU_PLATFORM: cpu_platform(work.record["device"]),
+        CPU_PLATFORM: work.platform,
         "sha256": {name: sha256_of(folder / name) for name in made},
         **provenance(),
     }

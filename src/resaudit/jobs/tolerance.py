@@ -6,6 +6,7 @@ too, stand beside them.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,13 @@ class Tolerance:
         chaotic: it is this wide because trainings or searches amplify rounding, so that it bounds no rounding.
     """
 
+    CLOSE: ClassVar["Tolerance"]
+    """Rounding that nothing amplifies; the figures' tables allow as much."""
+    ERROR: ClassVar["Tolerance"]
+    """An error of rounding's size has other digits on every machine; its measuring function bounds it."""
+    LIMIT: ClassVar["Tolerance"]
+    """What judges an error is far below every absolute tolerance."""
+
     relative: float = 0.0
     absolute: float = 0.0
     differing: float = 0.0
@@ -49,9 +57,6 @@ class Tolerance:
         return replace(self, relative=relative, absolute=absolute, differing=0.0, runs=None, first=None, others=others)
 
 
-# Rounding that nothing amplifies; the figures' tables allow as much.
-CLOSE = Tolerance(relative=1e-6, absolute=1e-9)
-# An error of rounding's size has other digits on every machine; the measuring function derived how large it may be.
-ERROR = Tolerance(relative=1e-6, absolute=1e-12, limit="tolerance")
-# What judges an error is far below every absolute tolerance.
-LIMIT = Tolerance(relative=1e-6)
+Tolerance.CLOSE = Tolerance(relative=1e-6, absolute=1e-9)
+Tolerance.ERROR = Tolerance(relative=1e-6, absolute=1e-12, limit="tolerance")
+Tolerance.LIMIT = Tolerance(relative=1e-6)

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from resaudit.paper import (
-    Checkpoint,
-    ImageSet,
-    MachineError,
-    Progress,
-    Work,
-    asked,
-    cpu_platform,
-    delayed_signals,
-    memory,
-)
+from resaudit.paper import Checkpoint, ImageSet, MachineError, Progress, Work
 from residual.images import costs
 from residual.images.augmentation import Images, normalisation_of
 from residual.images.counter_hash import WEIGHTS, key_of
@@ -41,18 +31,13 @@ def train(job: "TrainImages", work: Work) -> Records:
     images = job.images()
     count, tests = len(images.train_images), len(images.test_images)
     if work.device == "cpu":
-        # Larger images than planned would have the process killed without a word.
+        # Images may be larger than planned.
         needed = job.megabytes(count + tests, images.train_images.shape[1:])
-        present = memory() / 1e6
-        if needed > present:
-            raise MachineError(
-                f"a run needs {needed:.0f} MB of memory, and may use {present:.0f} MB here; take fewer layers, a "
-                "smaller batch or another machine"
-            )
+        work.require_memory(needed, "take fewer layers, a smaller batch or another machine")
     schedule = Schedule(job.recipe, count)
     progress = Progress(len(job.runs) * schedule.samples(schedule.steps - 1)[1], "images", job.id)
     states, names = [], tuple[str, ...]()
-    with delayed_signals() as signalled, deterministic(work.device):
+    with work.delayed_signals() as signalled, deterministic(work.device):
         published = job.data.dataset.name in NORMALISED_AS_PUBLISHED
         data = load(images, job.recipe.augmentation, published, torch.device(work.device))
 
@@ -88,8 +73,7 @@ class _Going:
         self, run: TrainingRun, number: int, schedule: Schedule, job: "TrainImages", work: Work, progress: Progress
     ) -> None:
         self.run = run
-        seconds = work.execution.checkpoint_seconds
-        self.checkpoint = Checkpoint(work.checkpoints / f"run{number}", RunState, asked(job, work), seconds)
+        self.checkpoint = Checkpoint.of(job, work, RunState, part=f"run{number}", anywhere=True)
         state = self.checkpoint.read()
         if state is not None:
             run.resume(state)
@@ -98,7 +82,7 @@ class _Going:
             progress.skip(run.images_done)
         if not run.finished:
             cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
-            machine = {**cpu_platform(work.record["device"]), "threads": torch.get_num_threads(), "cuDNN": cudnn}
+            machine = {**work.platform, "threads": torch.get_num_threads(), "cuDNN": cudnn}
             self.checkpoint.begin_part({"from epoch": round(run.step / schedule.steps_an_epoch, 2)}, machine)
         work.record.setdefault("parts", {})[f"run {number}"] = self.checkpoint.parts
         self.stream: AbstractContextManager[None] = nullcontext()

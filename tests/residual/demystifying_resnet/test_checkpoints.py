@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from resaudit.base.errors import Interrupted, MachineError
 from resaudit.data.whiten import Moments, Whitened
-from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, forget
+from resaudit.jobs.checkpoints import Checkpoint, forget
+from resaudit.jobs.job import Work
 from residual.demystifying_resnet.networks.gradient_descent import Objective, descend
 from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import Network, network_named
@@ -228,7 +229,7 @@ def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
             os.kill(os.getpid(), number)
         kept.keep(state, signalled())
 
-    with delayed_signals() as signalled, pytest.raises(Interrupted, match=r"/checkpoint;") as stopped:
+    with Work.delayed_signals() as signalled, pytest.raises(Interrupted, match=r"/checkpoint;") as stopped:
         run(objective, weights, None, after)
     assert stopped.value.signal == number
     assert signal.getsignal(number) is before
@@ -240,7 +241,7 @@ def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
 
 def test_in_a_thread_work_is_done_and_signals_are_the_processs() -> None:
     def work() -> int | None:
-        with delayed_signals() as signalled:
+        with Work.delayed_signals() as signalled:
             return signalled()
 
     before = signal.getsignal(signal.SIGTERM)

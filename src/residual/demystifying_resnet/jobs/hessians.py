@@ -106,7 +106,7 @@ class Hessians(Job):
         """Compute the spectra of some runs after the other; resume after those that a checkpoint holds."""
         import torch
 
-        from resaudit.paper import Checkpoint, delayed_signals, made_by, read_provenance, with_progress
+        from resaudit.paper import Checkpoint, read_provenance, with_progress
         from residual.demystifying_resnet.curvature.structured import structured_spectra_along
         from residual.demystifying_resnet.networks.hessians import spectra_along
 
@@ -121,8 +121,7 @@ class Hessians(Job):
         moments = self.data.moments(work.results)
         # Other weights may stand under the same id, where the training ran again.
         trained = read_provenance(self.training.folder(work.results)).sha256 if self.training else {}
-        made = made_by(self, work, {"kernel": work.record["kernel"], "training": trained})
-        checkpoint = Checkpoint(work.checkpoints, Spectra, made, work.execution.checkpoint_seconds)
+        checkpoint = Checkpoint.of(self, work, Spectra, {"kernel": work.record["kernel"], "training": trained})
         parts, done = list[Spectra](), 0
         if (kept := checkpoint.read()) is not None:
             parts, done = [kept], kept.index.shape[1]
@@ -132,7 +131,7 @@ class Hessians(Job):
             return joined(parts, axis=1)
 
         size = max(2, int(SECONDS_AT_ONCE // self._seconds_of_run))
-        with delayed_signals() as signalled:
+        with work.delayed_signals() as signalled:
             for first in range(done, snapshots.shape[2], size):
                 of_runs = with_progress(snapshots[:, :, first : first + size], f"{self.id} Hessians")
                 points = (weights.to(device, dtype) for weights in of_runs)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.paper import SECONDS_TO_START, Array, Cost, Execution, Job, Whiten, Work, arrays_in, read_result
+from resaudit.paper import SECONDS_TO_START, Cost, Execution, Job, Whiten, Work
 from residual.demystifying_resnet.theory.records import RECORDS, Cases, Measurements, Record
 
 # Measured as those of training.
@@ -34,9 +34,10 @@ class Theorem(Job):
         """Those of a path; how many rows other statements have, only the checks decide."""
         return self.cases.steps[0] + 1 if self.statement == "sphere_path" else None
 
-    def arrays_of(self, file: str) -> dict[str, Array]:
-        """Those of the statement's record."""
-        return arrays_in(RECORDS[self.statement])
+    def holds(self, file: str) -> type[Any]:
+        """The statement's record."""
+        record: type[Any] = RECORDS[self.statement]
+        return record
 
     def cost(self, execution: Execution) -> Cost:
         """On random and on real data; above depth 5 each further layer of a shortcut doubles the cost."""
@@ -72,8 +73,3 @@ class Theorem(Job):
             check = {"theorem_1": checks.check_theorem_1, "theorem_2": checks.check_theorem_2}[self.statement]
             record = check(self.cases, real, lambda draws: with_progress(draws, f"{self.id} draws"))
         return {"measurements.npz": record}
-
-    def read(self, results: Path) -> Record:
-        """The measurements."""
-        record: Record = read_result(self, results, "measurements.npz", RECORDS[self.statement])
-        return record

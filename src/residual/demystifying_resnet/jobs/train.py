@@ -19,7 +19,6 @@ from resaudit.paper import (
     Work,
     choose_rate,
     rates_to_confirm,
-    read_result,
 )
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 from residual.demystifying_resnet.training.ensemble import Ensemble
@@ -137,11 +136,10 @@ class Train(Job):
         """Train; resume from a checkpoint if there is one."""
         import torch
 
-        from resaudit.paper import delayed_signals
         from residual.descent import resumed
 
         device = torch.device(work.device)
-        with delayed_signals() as signalled:
+        with work.delayed_signals() as signalled:
             objective, work.record["kernel"] = self.objective(work, device)
             rates = self.rates(work.results)
             settings = {"learning rates": list(rates), "kernel": work.record["kernel"]}
@@ -176,8 +174,8 @@ class Train(Job):
 
     def read(self, results: Path, with_snapshots: bool = False) -> Trajectory:
         """The trajectory; its weights are read only ``with_snapshots``."""
-        without = () if with_snapshots else ("snapshots",)
-        return read_result(self, results, "trajectory.npz", Trajectory, without)
+        trajectory: Trajectory = self.read_first(results, () if with_snapshots else ("snapshots",))
+        return trajectory
 
 
 def train(

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from resaudit.paper import CLOSE, ERROR, LIMIT, Float, Int, Shape, Text, Tolerance
+from resaudit.paper import Float, Int, Shape, Text, Tolerance
 
 Place = Annotated[Float, Tolerance(absolute=1e-9)]
 
@@ -40,9 +40,10 @@ class Measurements:
     data: Text  # random, or the data set's name
     draw: Int  # number of the random draw
     value: Annotated[Float, Tolerance(relative=1e-6, absolute=1e-9, differing=0.1, rounding="tolerance")]  # measured
-    expected: Annotated[Float, CLOSE]  # by the paper's equation; NaN without one
-    error: Annotated[Float, ERROR]  # the largest discrepancy, at least 0; the measuring function documents its scale
-    tolerance: Annotated[Float, LIMIT]  # of double precision, derived in the measuring function
+    expected: Annotated[Float, Tolerance.CLOSE]  # by the paper's equation; NaN without one
+    # The largest discrepancy, at least 0; the measuring function documents its scale.
+    error: Annotated[Float, Tolerance.ERROR]
+    tolerance: Annotated[Float, Tolerance.LIMIT]  # of double precision, derived in the measuring function
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from resaudit.paper import CLOSE, ERROR, LIMIT, Float, Int, Text, Tolerance
+from resaudit.paper import Float, Int, Text, Tolerance
 
 KNOWN = 0.1
 """A logarithm of eq. 2.3's ratio that rounding may change by more is not known."""
@@ -21,17 +21,20 @@ class Factored:
     width: Int  # d of R, before an augmentation
     draw: Int  # number of the random draw of R
     depth: Int  # l, the number of factors
-    gamma: Annotated[Float, CLOSE]  # max(|log s_max|, |log s_min|) of R; 0 of an orthogonal map, up to rounding
+    # Max(|log s_max|, |log s_min|) of R; 0 of an orthogonal map, up to rounding.
+    gamma: Annotated[Float, Tolerance.CLOSE]
     # max |A_i|_2 over the factors I + A_i. With other instructions norms of factors were at most 1e-12 apart, those of
     # searches 0.1 %.
     norm: Annotated[
         Float, Tolerance(relative=0.05, rows=("method", "search"), others=Tolerance(relative=1e-9), chaotic=True)
     ]
-    paper: Annotated[Float, CLOSE]  # the theorem's bound, (4 pi + 3 gamma)/l, or 3 gamma/l for positive semidefinite R
-    whole: Annotated[Float, CLOSE]  # the proof's bound with whole p and q, max(pi/q, 3 gamma/p); NaN of other methods
-    least: Annotated[Float, CLOSE]  # a bound below which no factorization has its largest norm
-    error: Annotated[Float, ERROR]  # Frobenius norm of the product minus R
-    tolerance: Annotated[Float, LIMIT]  # what rounding allows there
+    # The theorem's bound, (4 pi + 3 gamma)/l, or 3 gamma/l for positive semidefinite R.
+    paper: Annotated[Float, Tolerance.CLOSE]
+    # The proof's bound with whole p and q, max(pi/q, 3 gamma/p); NaN of other methods.
+    whole: Annotated[Float, Tolerance.CLOSE]
+    least: Annotated[Float, Tolerance.CLOSE]  # a bound below which no factorization has its largest norm
+    error: Annotated[Float, Tolerance.ERROR]  # Frobenius norm of the product minus R
+    tolerance: Annotated[Float, Tolerance.LIMIT]  # what rounding allows there
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class Dominated:
     draw: Int  # number of the random draw or of the search's start
     # Natural logarithm of the left side of eq. 2.3 over its right side, with exponent 2(l - 1).
     log_ratio: Annotated[Float, Tolerance(absolute=1e-4, differing=0.1, rounding="rounding")]
-    error: Annotated[Float, ERROR]  # largest difference of eq. 2.5 to autograd, Frobenius norm over all layers
+    # Largest difference of eq. 2.5 to autograd, Frobenius norm over all layers.
+    error: Annotated[Float, Tolerance.ERROR]
     tolerance: Annotated[Float, Tolerance(relative=1e-3, differing=0.1)]  # what rounding allows of that difference
     rounding: Annotated[Float, Tolerance(relative=1e-3, absolute=1e-9, differing=0.1)]  # what it allows of log_ratio
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.paper import ERROR, LIMIT, Float, Int, Shape, Text, Tolerance
+from resaudit.paper import Float, Int, Shape, Text, Tolerance
 
 GIVEN, RANDOM = "given", "random"
 """Labels: those of the data, and uniformly random ones."""
@@ -80,5 +80,6 @@ class LemmaChecked:
     width: Int  # k
     margin: Float  # rho'
     draw: Int  # number of the draw
-    error: Annotated[Float, ERROR]  # largest distance of a moved point to its target, or of another to where it was
-    tolerance: Annotated[Float, LIMIT]  # what rounding allows
+    # Largest distance of a moved point to its target, or of another to where it was.
+    error: Annotated[Float, Tolerance.ERROR]
+    tolerance: Annotated[Float, Tolerance.LIMIT]  # what rounding allows

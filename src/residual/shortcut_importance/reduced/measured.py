@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.paper import ERROR, LIMIT, Float, Int, Text
+from resaudit.paper import Float, Int, Text, Tolerance
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,10 @@ class Checked:
     patches: Int  # k
     filter_size: Int  # p
     draw: Int  # number of the random draw of teacher and student
-    error: Annotated[Float, ERROR]  # the largest discrepancy, on the scale that the checking function documents
-    tolerance: Annotated[Float, LIMIT]  # the bound on it, from double precision or from the Monte Carlo's errors
+    # The largest discrepancy, on the scale that the checking function documents.
+    error: Annotated[Float, Tolerance.ERROR]
+    # The bound on it, from double precision or from the Monte Carlo's errors.
+    tolerance: Annotated[Float, Tolerance.LIMIT]
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ class AtInitialisation(Job):
         Returns:
             Shape (networks, runs, count); NaN where a network has fewer values.
         """
-        from resaudit.paper import Checkpoint, delayed_signals, made_by, with_progress
+        from resaudit.paper import Checkpoint, with_progress
         from residual.stable_scaling.network.propagation import inputs_of
 
         images = None
@@ -71,13 +71,13 @@ class AtInitialisation(Job):
             images = self.data.training_set()
             if self.samples.norm == "each":
                 refuse_black(images[0], self.data.dataset.name)
-        checkpoint = Checkpoint(work.checkpoints, Values, made_by(self, work, {}), work.execution.checkpoint_seconds)
+        checkpoint = Checkpoint.of(self, work, Values)
         values = np.full((len(self.networks), self.runs, count), np.nan)
         done = 0
         if (state := checkpoint.read()) is not None:
             done, values = int(state.groups), state.values
             checkpoint.note(work.record, "group", done)
-        with delayed_signals() as signalled:
+        with work.delayed_signals() as signalled:
             for group in with_progress(range(done, len(groups)), f"{self.id} groups"):
                 places, runs = groups[group]
                 found = measure(places, runs, *inputs_of(self.samples, images, self.seed, runs))

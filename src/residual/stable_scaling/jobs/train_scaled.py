@@ -1,7 +1,7 @@
 """Training scaled residual networks of one depth and one tau by SGD: every learning rate and seed at once."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -100,17 +100,15 @@ class TrainScaled(Job):
 
     def run(self, work: Work) -> dict[str, Any]:
         """Train; resume from a checkpoint if there is one."""
-        from resaudit.paper import delayed_signals
-
         rates, size = self.rates(work.results), self._rates_at_once
-        with delayed_signals() as signalled:
+        with work.delayed_signals() as signalled:
             train_at = self._trainer(work, signalled)
             parts = [train_at(rates[first : first + size], first) for first in range(0, len(rates), size)]
         return {"losses.npz": joined(parts, axis=-1)}
 
     def _trainer(self, work: Work, signalled: Callable[[], int | None]) -> Callable[[tuple[float, ...], int], Losses]:
         """Trains at some rates, of which the first has a number; their losses are kept until the job is done."""
-        from resaudit.paper import Checkpoint, made_by, with_progress
+        from resaudit.paper import Checkpoint, with_progress
         from residual.descent import resumed
         from residual.stable_scaling.network.training import train
 
@@ -121,13 +119,12 @@ class TrainScaled(Job):
 
         def trained(rates: tuple[float, ...], first: int) -> Losses:
             settings = {"learning rates": list(rates)}
-            folder = work.checkpoints / f"rate{first}"
-            done = Checkpoint(folder.with_suffix(".losses"), Losses, made_by(self, work, settings), 0)
+            done = Checkpoint.of(self, work, Losses, settings, f"rate{first}.losses")
             if (kept := done.read()) is not None:
                 return kept
-            start, keep = resumed(self, replace(work, checkpoints=folder), settings, "step", signalled)
+            start, keep = resumed(self, work, settings, "step", signalled, f"rate{first}")
             losses = train(weights, self.tau, rates, batches, self.steps, loop, start, keep, self.first)
-            done.keep(lambda: losses)
+            done.keep(lambda: losses, due=True)
             return losses
 
         return trained
