@@ -3,7 +3,7 @@
 from itertools import product
 
 from edge.jobs import Descend
-from resaudit.paper import Experiment, at, needed_images
+from resaudit.paper import Experiment, at
 
 
 class FullBatch(Experiment, name="full_batch"):
@@ -19,7 +19,7 @@ class FullBatch(Experiment, name="full_batch"):
     block: int
 
     def jobs(self, data, seed):
-        jobs, images = {}, needed_images(data)
+        jobs, images = {}, self.images(data)
         for rate, first in product(self.learning_rates, range(0, self.runs, self.block)):
             others = {"learning_rate": rate, "first": first, "runs": min(self.block, self.runs - first)}
             jobs[at(learning_rate=rate, first=first)] = self.job(Descend, data=images, seed=seed, **others)

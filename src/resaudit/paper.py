@@ -79,7 +79,6 @@ if TYPE_CHECKING:
     from resaudit.jobs.job import Execution as Execution
     from resaudit.jobs.job import Job as Job
     from resaudit.jobs.job import Work as Work
-    from resaudit.jobs.results import read_provenance as read_provenance
     from resaudit.jobs.simulation import Simulation as Simulation
     from resaudit.jobs.tolerance import Tolerance as Tolerance
     from resaudit.plan.check import Check as Check
@@ -88,22 +87,14 @@ if TYPE_CHECKING:
     from resaudit.plan.experiment import Experiment as Experiment
     from resaudit.plan.experiment import Product as Product
     from resaudit.plan.experiment import at as at
-    from resaudit.plan.experiment import needed as needed
-    from resaudit.plan.experiment import needed_images as needed_images
-    from resaudit.plan.experiment import runs_of as runs_of
-    from resaudit.plan.fields import LARGEST_DEPTH as LARGEST_DEPTH
-    from resaudit.plan.fields import LARGEST_EPOCHS as LARGEST_EPOCHS
-    from resaudit.plan.fields import LARGEST_RUNS as LARGEST_RUNS
     from resaudit.plan.fields import Confirmation as Confirmation
     from resaudit.plan.fields import Depth as Depth
     from resaudit.plan.fields import Depths as Depths
     from resaudit.plan.fields import Epochs as Epochs
-    from resaudit.plan.fields import Key as Key
     from resaudit.plan.fields import Names as Names
     from resaudit.plan.fields import Rates as Rates
     from resaudit.plan.fields import Runs as Runs
     from resaudit.plan.fields import SomeRates as SomeRates
-    from resaudit.plan.fields import blocks_from as blocks_from
     from resaudit.runtime.extensions import NOT_BUILT as NOT_BUILT
     from resaudit.runtime.extensions import extension as extension
     from resaudit.runtime.extensions import lanes_allowed as lanes_allowed

@@ -6,7 +6,7 @@ import re
 import signal
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
@@ -19,7 +19,8 @@ from pydantic import BaseModel
 
 from resaudit.base.errors import MachineError, PaperError
 from resaudit.jobs.fields import Array, arrays_in
-from resaudit.jobs.results import read_result
+from resaudit.jobs.job_provenance import JobProvenance
+from resaudit.jobs.results import read_provenance, read_result
 from resaudit.jobs.tolerance import Tolerance
 
 ID_DIGITS = 16
@@ -158,6 +159,15 @@ class Job(ABC):
         """The readable part of its id: its kind, unless a class says more."""
         return self.kind
 
+    @property
+    def run_numbers(self) -> Sequence[int]:
+        """The numbers of its runs, which are in its setting ``runs`` or its ensemble's, from ``first`` on; or none."""
+        drawn = self if hasattr(self, "runs") else getattr(self, "ensemble", None)
+        runs, first = getattr(drawn, "runs", ()), getattr(drawn, "first", 0)
+        if isinstance(runs, int):
+            return range(first, first + runs)
+        return runs if isinstance(runs, tuple) else ()
+
     def arrays_of(self, file: str) -> dict[str, Array]:
         """The arrays of one of its ``.npz`` files; an imported file must have just these."""
         return arrays_in(self.holds(file))
@@ -260,6 +270,10 @@ class Job(ABC):
     def record(self, results: Path) -> Path:
         """The file that has ``code``, the hash of the code that made its result, and ``finished``, when."""
         return self.folder(results) / RECORDS[1]
+
+    def provenance(self, results: Path) -> JobProvenance:
+        """The provenance beside its result."""
+        return read_provenance(self.folder(results))
 
     def reads(self, results: Path) -> list[Path]:
         """The input files that it reads."""

@@ -43,31 +43,8 @@ def in_words(coordinates: Coordinates) -> str:
     return ", ".join(str(value) if isinstance(value, str) else f"{name} {value}" for name, value in coordinates)
 
 
-def runs_of(job: Job) -> Sequence[int]:
-    """The numbers of a job's runs, which are in its setting ``runs`` or its ensemble's, from ``first`` on; or none."""
-    drawn = job if hasattr(job, "runs") else getattr(job, "ensemble", None)
-    runs, first = getattr(drawn, "runs", ()), getattr(drawn, "first", 0)
-    if isinstance(runs, int):
-        return range(first, first + runs)
-    return runs if isinstance(runs, tuple) else ()
-
-
 class NoData(Exception):
     """An experiment that needs data was given none, or data of the other kind."""
-
-
-def needed(data: Data) -> Whiten:
-    """The whitened data, which the experiment needs."""
-    if not isinstance(data, Whiten):
-        raise NoData("data; dataset is null" if data is None else "whitened data; whitening is null")
-    return data
-
-
-def needed_images(data: Data) -> Fetch:
-    """The images as they are, which the experiment needs."""
-    if not isinstance(data, Fetch):
-        raise NoData("images; " + ("dataset is null" if data is None else "set whitening to null"))
-    return data
 
 
 class Experiment(Model):
@@ -107,6 +84,20 @@ class Experiment(Model):
         """
         raise NotImplementedError
 
+    @staticmethod
+    def whitened(data: Data) -> Whiten:
+        """The whitened data, which the experiment needs."""
+        if not isinstance(data, Whiten):
+            raise NoData("data; dataset is null" if data is None else "whitened data; whitening is null")
+        return data
+
+    @staticmethod
+    def images(data: Data) -> Fetch:
+        """The images as they are, which the experiment needs."""
+        if not isinstance(data, Fetch):
+            raise NoData("images; " + ("dataset is null" if data is None else "set whitening to null"))
+        return data
+
     def job(self, kind: type[Kind], **others: Any) -> Kind:
         """A job whose fields are those of the experiment that have the same name, and the others given.
 
@@ -143,7 +134,7 @@ class Experiment(Model):
         places: dict[Coordinates, set[int]] = {}
         for where, job in jobs.items():
             place = tuple((name, dict(where)[name]) for name in shared)
-            places.setdefault(place, set()).update(runs_of(job))
+            places.setdefault(place, set()).update(job.run_numbers)
         return {place: [{"run": runs} if runs and "run" in keys else {}] for place, runs in places.items()}
 
     def best_rates(self, found: Any) -> Mapping[tuple[str, int], "BestRate"]:

@@ -51,12 +51,12 @@ class Confirmation(Model):
         >>> Confirmation(runs=120).blocks(10)
         [(10, 50), (60, 50), (110, 20)]
         """
-        return blocks_from(screened, self.runs)
+        return self.blocks_from(screened, self.runs)
 
-
-def blocks_from(first: int, runs: int, block: int = BLOCK) -> list[tuple[int, int]]:
-    """The first run and the number of runs of each job, of so many runs from number ``first`` on."""
-    return [(first + start, min(block, runs - start)) for start in range(0, runs, block)]
+    @staticmethod
+    def blocks_from(first: int, runs: int, block: int = BLOCK) -> list[tuple[int, int]]:
+        """The first run and the number of runs of each job, of so many runs from number ``first`` on."""
+        return [(first + start, min(block, runs - start)) for start in range(0, runs, block)]
 
 
 class Grid(Model):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Key, colours_of, panels
+from resaudit.paper import colours_of, panels
 from residual.demystifying_resnet.experiments.results import JUDGED, TrainingResults, judged_epochs
 from residual.demystifying_resnet.figures import label, long_table, mark_judged, rows_of_stage
 from residual.demystifying_resnet.networks.network import base_name
@@ -19,7 +19,7 @@ def table(results: TrainingResults) -> pd.DataFrame:
     the others those judged. Runs of a screening that is confirmed have the last epoch alone.
     """
 
-    def rows(key: Key) -> pd.DataFrame:
+    def rows(key: tuple[str, int]) -> pd.DataFrame:
         screening, *blocks = results.stages(key)
         parts = [_of_stage(*block, results.rates[key], drawn=True) for block in blocks]
         return pd.concat([_of_stage(*screening, results.rates[key], drawn=not blocks), *parts])

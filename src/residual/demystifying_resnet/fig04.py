@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Key, Panel, panels
+from resaudit.paper import Panel, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.figures import SPECTRAL, long_table, look, network_legend
 
@@ -23,7 +23,7 @@ DERIVED = SPECTRAL | {
 def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, run, lambda_max, lambda_p10, condition_number, noise_floor, resolved."""
 
-    def rows(key: Key) -> pd.DataFrame:
+    def rows(key: tuple[str, int]) -> pd.DataFrame:
         spectra = results.spectra[key]
         rows = pd.DataFrame({name: getattr(spectra, name)[0] for name in ("lambda_max", "lambda_p10", "noise_floor")})
         rows = rows.assign(**SPECTRAL)[["lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved"]]

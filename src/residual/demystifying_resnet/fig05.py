@@ -7,16 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.paper import (
-    CONFIRMATION,
-    STAGE,
-    Key,
-    Panel,
-    descending,
-    interpolate,
-    panels,
-    whole_runs,
-)
+from resaudit.paper import CONFIRMATION, STAGE, Panel, descending, interpolate, panels, whole_runs
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.figures import SPECTRAL, Derived, line_look, long_table, network_legend
 from residual.demystifying_resnet.networks.spectra import Spectra
@@ -51,7 +42,7 @@ def table(results: TrainingResults) -> pd.DataFrame:
     """
     counted = _INDEX[results.negative_eigenvalues]
 
-    def rows_of_block(key: Key, block: Block) -> pd.DataFrame:
+    def rows_of_block(key: tuple[str, int], block: Block) -> pd.DataFrame:
         trajectory, spectra, tied = block.trajectory, cast(Spectra, block.spectra), results.rates[key]
         epochs, rates = trajectory.snapshot_epochs, trajectory.learning_rate
         rate, epoch = np.meshgrid(rates, epochs)
@@ -74,7 +65,7 @@ def table(results: TrainingResults) -> pd.DataFrame:
         part = pd.DataFrame({name: values.ravel() for name, values in columns.items()}).assign(**SPECTRAL)
         return part[part["learning_rate"].isin(tied)]
 
-    def rows(key: Key) -> pd.DataFrame:
+    def rows(key: tuple[str, int]) -> pd.DataFrame:
         part = pd.concat([rows_of_block(key, block) for block in results.blocks[key]])
         return part.sort_values(["shown", "learning_rate", "run", "epoch"], ascending=[False, True, True, True])
 

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from resaudit.paper import (
     BestRate,
-    Key,
     Panel,
     at_shown_rate,
     best_rates,
@@ -39,7 +38,7 @@ def table(results: TrainingResults) -> pd.DataFrame:
     digits.
     """
 
-    def rows(key: Key) -> pd.DataFrame:
+    def rows(key: tuple[str, int]) -> pd.DataFrame:
         return pd.concat([_of_stage(key[0], *stage) for stage in results.stages(key)])
 
     return long_table(results.sweeps, rows)

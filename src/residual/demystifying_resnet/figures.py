@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import STAGE, Key, Look, Panel, legend_above
+from resaudit.paper import STAGE, Look, Panel, legend_above
 from residual.demystifying_resnet.networks.network import base_name
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 
@@ -15,7 +15,7 @@ Derived = dict[str, Callable[[pd.DataFrame], Any]]
 """By column a function of the others (:func:`resaudit.figures.expected.unexpected`)."""
 
 
-def long_table(keys: Iterable[Key], rows_of: Callable[[Key], pd.DataFrame]) -> pd.DataFrame:
+def long_table(keys: Iterable[tuple[str, int]], rows_of: Callable[[tuple[str, int]], pd.DataFrame]) -> pd.DataFrame:
     """One table of all networks and depths, these two in front."""
     parts = []
     for network, depth in keys:

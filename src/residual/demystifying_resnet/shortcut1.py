@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Key, at_shown_rate, best_rates, colours_of, fresh, panels
+from resaudit.paper import at_shown_rate, best_rates, colours_of, fresh, panels
 from residual.demystifying_resnet.experiments.results import JUDGED, TrainingResults, curve_epochs, judged_epochs
 from residual.demystifying_resnet.figures import (
     above_optimum,
@@ -29,7 +29,7 @@ def table(results: TrainingResults) -> pd.DataFrame:
     has more digits than the difference of the two losses.
     """
 
-    def rows(key: Key) -> pd.DataFrame:
+    def rows(key: tuple[str, int]) -> pd.DataFrame:
         screening, *blocks = results.stages(key)
         parts = [_of_stage(*block, results.rates[key]) for block in blocks]
         return pd.concat([_of_stage(*screening, () if blocks else results.rates[key]), *parts])

@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.paper import (
-    LARGEST_RUNS,
-    Coordinates,
-    Data,
-    Experiment,
-    Job,
-    Names,
-    Product,
-    Rates,
-    Runs,
-    at,
-    different,
-    needed_images,
-)
+from resaudit.paper import Coordinates, Data, Experiment, Job, Names, Product, Rates, Runs, at, different
 from residual.images.jobs import TrainImages
 from residual.images.records import Records
 from residual.images.schedule import Schedule
@@ -73,7 +60,7 @@ class ImageTraining(Experiment):
 
     networks: Names
     runs: Runs
-    runs_per_job: Annotated[int, Field(ge=1, le=LARGEST_RUNS)] = 5
+    runs_per_job: Runs = 5
     shared_start: bool = False
     samples: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)] | None = None
     epochs: Annotated[int, Field(ge=1, le=LARGEST_EPOCHS)] | None = None
@@ -111,7 +98,7 @@ class ImageTraining(Experiment):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """A training by ``network``, ``depth``, ``learning_rate`` and ``first_run``."""
-        images, most = needed_images(data), self.runs_per_job
+        images, most = self.images(data), self.runs_per_job
         groups = [tuple(range(first, min(first + most, self.runs))) for first in range(0, self.runs, most)]
         return {
             at(network=name, depth=depth, learning_rate=rate, first_run=runs[0]): TrainImages(

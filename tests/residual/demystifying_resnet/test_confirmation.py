@@ -23,7 +23,7 @@ from resaudit.figures.sweeps import CONFIRMATION, SCREENING, STAGE, fresh, scree
 from resaudit.figures.sweeps import sweep as by_rate
 from resaudit.plan.check import Check
 from resaudit.plan.composition import load
-from resaudit.plan.experiment import at, runs_of
+from resaudit.plan.experiment import at
 from resaudit.plan.plan import FigurePlan, make_plan
 from residual.demystifying_resnet import fig03, fig07, shortcut1, shortcut_depths
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults, judged_again
@@ -190,7 +190,7 @@ def test_a_table_without_the_runs_of_a_stage_is_not_the_plans(stage: str) -> Non
         {**dict(where), "learning_rate": rate, "run": run, "excess_loss": rate**3 * (1 + run / 100)}
         for where, job in jobs.items()
         for rate in job.learning_rates or (0.01,)
-        for run in runs_of(job)
+        for run in job.run_numbers
     ]
     table = pd.DataFrame(rows).drop(columns="first").assign(optimal_loss=0.0, initial_loss=2.0)
     table = table.assign(final_loss=table["excess_loss"])

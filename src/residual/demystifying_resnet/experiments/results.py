@@ -15,14 +15,12 @@ from resaudit.paper import (
     BestRate,
     Coordinates,
     Job,
-    Key,
     Moments,
     Product,
     at,
     choose_rate,
     rates_to_confirm,
     recorded_epochs,
-    runs_of,
     snapshot_epochs,
     whole_sweep,
 )
@@ -48,17 +46,17 @@ class Block:
 class TrainingResults:
     """Results of a figure's trainings and Hessians."""
 
-    sweeps: Mapping[Key, Trajectory] = field(default_factory=dict)  # trainings at every learning rate
-    blocks: Mapping[Key, Sequence[Block]] = field(default_factory=dict)  # of the confirmation
-    spectra: Mapping[Key, Spectra] = field(default_factory=dict)  # at the initial point, shape (1, runs)
+    sweeps: Mapping[tuple[str, int], Trajectory] = field(default_factory=dict)  # trainings at every learning rate
+    blocks: Mapping[tuple[str, int], Sequence[Block]] = field(default_factory=dict)  # of the confirmation
+    spectra: Mapping[tuple[str, int], Spectra] = field(default_factory=dict)  # at the initial point, shape (1, runs)
     # Those tied for the best, or a tenth of it, the shown one first; judged on fresh runs if there are any.
-    rates: Mapping[Key, tuple[float, ...]] = field(default_factory=dict)
-    best: Mapping[Key, BestRate] = field(default_factory=dict)  # of each sweep, or of its confirmation
-    eigenvalues: Mapping[Key, int] = field(default_factory=dict)  # number of eigenvalues of each Hessian
+    rates: Mapping[tuple[str, int], tuple[float, ...]] = field(default_factory=dict)
+    best: Mapping[tuple[str, int], BestRate] = field(default_factory=dict)  # of each sweep, or of its confirmation
+    eigenvalues: Mapping[tuple[str, int], int] = field(default_factory=dict)  # number of eigenvalues of each Hessian
     moments: Moments | None = None  # of the data, if Hessians were computed
     negative_eigenvalues: str = "beyond_noise"  # those that the index counts
 
-    def stages(self, key: Key) -> list[tuple[str, int, Trajectory]]:
+    def stages(self, key: tuple[str, int]) -> list[tuple[str, int, Trajectory]]:
         """The screening and the blocks of the confirmation, each with the number of its first run."""
         blocks = self.blocks.get(key, ())
         return [(SCREENING, 0, self.sweeps[key]), *((CONFIRMATION, each.first, each.trajectory) for each in blocks)]
@@ -93,10 +91,12 @@ def read_training(
 
 
 def _blocks(
-    trainings: Sequence[tuple[Key, Train]], hessians: Sequence[tuple[Key, Hessians]], results: Path
-) -> dict[Key, list[Block]]:
+    trainings: Sequence[tuple[tuple[str, int], Train]],
+    hessians: Sequence[tuple[tuple[str, int], Hessians]],
+    results: Path,
+) -> dict[tuple[str, int], list[Block]]:
     spectra = {job.training.id: job for _, job in hessians if job.training}
-    blocks: dict[Key, list[Block]] = {}
+    blocks: dict[tuple[str, int], list[Block]] = {}
     for key, job in trainings:
         found = spectra[job.id].read(results) if job.id in spectra else None
         blocks.setdefault(key, []).append(Block(job.ensemble.first, job.read(results), found))
@@ -160,7 +160,7 @@ def sweep_rows(
         rates = {SCREENING: sweep.learning_rates if column else left, CONFIRMATION: left}
         again = column and blocks and choice == "tied_for_best"
         tied = followed_by(stages[CONFIRMATION], column, choice) if column and again else left
-        runs = {SCREENING: runs_of(sweep), CONFIRMATION: [run for block in blocks for run in runs_of(block)]}
+        runs = {SCREENING: sweep.run_numbers, CONFIRMATION: [run for block in blocks for run in block.run_numbers]}
         measured = CONFIRMATION if blocks else SCREENING
         for stage in (SCREENING, measured):
             judged = [epoch for epoch in judged_epochs(protocol.epochs) if epoch in curve]

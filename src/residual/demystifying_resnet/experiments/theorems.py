@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.paper import (
-    Coordinates,
-    Data,
-    Depths,
-    Experiment,
-    Job,
-    Model,
-    Names,
-    Product,
-    Runs,
-    at,
-    different,
-    needed,
-)
+from resaudit.paper import Coordinates, Data, Depths, Experiment, Job, Model, Names, Product, Runs, at, different
 from residual.demystifying_resnet.experiments.training import checked_network
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, base_name, shortcut_depth_of
@@ -97,7 +84,7 @@ class TheoremExperiment(Experiment):
                 sizes[key] = tuple((each.pre, each.mid, each.post) for each in value)
             else:
                 sizes[key] = tuple(value) if isinstance(value, list) else value
-        return {at(theorem=self.name): Theorem(needed(data), self.name, Cases(seed, **sizes))}
+        return {at(theorem=self.name): Theorem(self.whitened(data), self.name, Cases(seed, **sizes))}
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The job's measurements."""

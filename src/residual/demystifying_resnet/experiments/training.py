@@ -10,7 +10,6 @@ from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.paper import (
     CONFIRMATION,
-    LARGEST_EPOCHS,
     SCREENING,
     Confirmation,
     Coordinates,
@@ -20,7 +19,6 @@ from resaudit.paper import (
     Epochs,
     Experiment,
     Job,
-    Key,
     Model,
     Names,
     Product,
@@ -29,12 +27,9 @@ from resaudit.paper import (
     SomeRates,
     Whiten,
     at,
-    blocks_from,
     different,
     in_words,
-    needed,
     recorded_epochs,
-    runs_of,
     snapshot_epochs,
 )
 from residual.demystifying_resnet.jobs.hessians import Hessians
@@ -91,7 +86,7 @@ class Networks(Experiment):
         """Number of runs of a network at a depth."""
         return min([self.runs, *(fewer.runs for fewer in self.runs_at if fewer.depth == depth)])
 
-    def places(self) -> Iterator[Key]:
+    def places(self) -> Iterator[tuple[str, int]]:
         """Every network and depth."""
         return ((name, depth) for name in self.networks for depth in self.depths_of(name))
 
@@ -173,7 +168,7 @@ class InitialSpectra(LinearNetworks, name="initial_spectra"):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """Hessians by ``network`` and ``depth``."""
-        data = needed(data)
+        data = self.whitened(data)
         return {
             at(network=name, depth=depth): hessians_job(
                 data, self.ensemble(name, depth, data.components, seed), self.hessian_precision, self.hessian_method
@@ -264,7 +259,7 @@ class RateSweep(Networks, name="rate_sweep"):
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """By ``network`` and ``depth`` the ``screening``, and, by the first run, the blocks of the ``confirmation``."""
         jobs = dict[Coordinates, Job]()
-        for (name, depth), sweep in self.sweeps(needed(data), seed).items():
+        for (name, depth), sweep in self.sweeps(self.whitened(data), seed).items():
             jobs[at(stage=SCREENING, network=name, depth=depth)] = sweep
             confirm = self.confirmation_of(name)
             for first, runs in confirm.blocks(sweep.ensemble.runs) if confirm else ():
@@ -277,7 +272,7 @@ class RateSweep(Networks, name="rate_sweep"):
         ensemble = replace(sweep.ensemble, first=first, runs=runs)
         return Train(sweep.data, ensemble, self.epochs, (), sweep, FOLLOWED[self.rate], snapshot_epochs)
 
-    def sweeps(self, data: Whiten, seed: int) -> dict[Key, Train]:
+    def sweeps(self, data: Whiten, seed: int) -> dict[tuple[str, int], Train]:
         """The trainings by network and depth."""
         return {
             (name, depth): Train(
@@ -303,7 +298,7 @@ class RateSweep(Networks, name="rate_sweep"):
 
         return read_training(jobs, results, FOLLOWED[self.rate])
 
-    def best_rates(self, found: "TrainingResults") -> Mapping[Key, "BestRate"]:
+    def best_rates(self, found: "TrainingResults") -> Mapping[tuple[str, int], "BestRate"]:
         """By excess losses."""
         return found.best
 
@@ -352,8 +347,8 @@ class SpectraConfirmation(Confirmation):
         >>> SpectraConfirmation(runs=70, along=12).blocks(10)
         [(10, 10), (20, 2), (22, 50), (72, 8)]
         """
-        along = blocks_from(screened, self.along, ALONG_BLOCK)
-        return [*along, *blocks_from(screened + self.along, self.runs - self.along)]
+        along = self.blocks_from(screened, self.along, ALONG_BLOCK)
+        return [*along, *self.blocks_from(screened + self.along, self.runs - self.along)]
 
     @model_validator(mode="after")
     def _along_are_some_of_them(self) -> Self:
@@ -378,7 +373,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
     depths: Annotated[list[Depth], Field(min_length=1, max_length=1)]
     per_network: Annotated[list[PerNetwork], Field(max_length=0)] = []
     confirm: SpectraConfirmation
-    hessian_epochs: Annotated[int, Field(ge=2, le=LARGEST_EPOCHS)] | None = None
+    hessian_epochs: Annotated[Epochs, Field(ge=2)] | None = None
     hessian_precision: Precision = "float64"
     hessian_method: HessianMethod = "counts"
     negative_eigenvalues: NegativeEigenvalues = "beyond_noise"
@@ -388,7 +383,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
 
         A block is named by its ``first`` run.
         """
-        data, jobs = needed(data), dict[Coordinates, Job]()
+        data, jobs = self.whitened(data), dict[Coordinates, Job]()
         for (name, depth), sweep in self.sweeps(data, seed).items():
             place = {"network": name, "depth": depth}
             jobs[at(part="sweep", **place)] = sweep
@@ -414,7 +409,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
         places, present = dict[Coordinates, list[Product]](), set(table["epoch"])
         for where, job in jobs.items():
             if isinstance(job, Hessians) and job.training:
-                rows = {"run": runs_of(job), "epoch": recorded_epochs(job.training.snapshot_epochs, present)}
+                rows = {"run": job.run_numbers, "epoch": recorded_epochs(job.training.snapshot_epochs, present)}
                 places.setdefault(at(network=dict(where)["network"]), []).append(rows)
         return places
 

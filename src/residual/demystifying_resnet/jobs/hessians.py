@@ -106,7 +106,7 @@ class Hessians(Job):
         """Compute the spectra of some runs after the other; resume after those that a checkpoint holds."""
         import torch
 
-        from resaudit.paper import Checkpoint, read_provenance, with_progress
+        from resaudit.paper import Checkpoint, with_progress
         from residual.demystifying_resnet.curvature.structured import structured_spectra_along
         from residual.demystifying_resnet.networks.hessians import spectra_along
 
@@ -120,7 +120,7 @@ class Hessians(Job):
         along = structured_spectra_along if counts else spectra_along
         moments = self.data.moments(work.results)
         # Other weights may stand under the same id, where the training ran again.
-        trained = read_provenance(self.training.folder(work.results)).sha256 if self.training else {}
+        trained = self.training.provenance(work.results).sha256 if self.training else {}
         checkpoint = Checkpoint.of(self, work, Spectra, {"kernel": work.record["kernel"], "training": trained})
         parts, done = list[Spectra](), 0
         if (kept := checkpoint.read()) is not None:

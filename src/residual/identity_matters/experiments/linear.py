@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.paper import Coordinates, Data, Experiment, Job, Product, at, different, needed, recorded_epochs
+from resaudit.paper import Coordinates, Data, Experiment, Job, Product, at, different, recorded_epochs
 from residual.identity_matters.jobs.descents import Descents
 from residual.identity_matters.jobs.dominance import Dominance
 from residual.identity_matters.jobs.factorize import Factorize
@@ -61,7 +61,7 @@ class Theorem21(Experiment, name="theorem_2_1"):
             tuple(self.widths), tuple(self.depths), self.runs, self.condition, tuple(self.searched_widths),
             tuple(self.searched_depths), self.iterations,
         )  # fmt: skip
-        return {at(target=family): Factorize(needed(data), family, sizes, seed) for family in self.families}
+        return {at(target=family): Factorize(self.whitened(data), family, sizes, seed) for family in self.families}
 
     def expected(
         self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
@@ -141,7 +141,7 @@ class Theorem22(Experiment, name="theorem_2_2"):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """The points, and one job for each kind of map that is learned."""
-        radii, real = tuple(self.radii), needed(data)
+        radii, real = tuple(self.radii), self.whitened(data)
         random = Points(tuple(self.widths), tuple(self.depths), radii, self.runs, self.condition, 0)
         search = Points(
             (self.searched_width,), tuple(self.searched_depths), radii, self.searched_runs, self.condition,

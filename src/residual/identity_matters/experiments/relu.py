@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different, needed
+from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different
 from residual.identity_matters.jobs.count import Count
 from residual.identity_matters.jobs.lemma import Lemma
 from residual.identity_matters.jobs.memorize import Memorize
@@ -86,7 +86,7 @@ class Expressivity(Experiment, name="expressivity"):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a part, and the lemma."""
-        raw = needed(data).data
+        raw = self.whitened(data).data
         nested = {"network": tuple(self.nested)}
         parts: dict[Coordinates, Job] = {
             at(part=part): Memorize(raw, cases, nested.get(part, ()), seed) for part, cases in self.cases().items()

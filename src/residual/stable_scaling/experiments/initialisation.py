@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different, needed
+from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different
 from residual.stable_scaling.jobs.backpropagate import Backpropagate
 from residual.stable_scaling.jobs.product_norms import ProductNorms
 from residual.stable_scaling.jobs.propagate import Propagate
@@ -61,7 +61,7 @@ class Initialised(Experiment):
 
     def shared(self, law: str, data: Data, seed: int, samples: int | None = None) -> dict[str, Any]:
         """The arguments that all jobs have."""
-        images = needed(data).data if law == "mnist" else None
+        images = self.whitened(data).data if law == "mnist" else None
         inputs = Samples(law, samples or self.samples, norm=self.norm)
         return {"data": images, "samples": inputs, "kept": self.kept, "seed": seed}
 

@@ -11,15 +11,14 @@ from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.paper import (
     CONFIRMATION,
-    LARGEST_DEPTH,
     SCREENING,
     BestRate,
     Confirmation,
     Coordinates,
     Data,
+    Depth,
     Experiment,
     Job,
-    Key,
     Model,
     Product,
     Runs,
@@ -29,9 +28,7 @@ from resaudit.paper import (
     best_rates,
     different,
     in_words,
-    needed,
     rates_to_confirm,
-    runs_of,
     whole_sweep,
 )
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
@@ -47,7 +44,7 @@ LARGEST_RATE = 1e6
 
 Network = Annotated[str, Field(pattern=r"^(feedforward|resnet-(0\.[0-9]*[1-9]|1))$")]
 """``resnet-a`` has tau = L^-a with a up to 1; ``feedforward`` has no shortcuts."""
-Depth = Annotated[int, Field(ge=2, le=LARGEST_DEPTH)]
+LayerCount = Annotated[Depth, Field(ge=2)]
 """L; the last layer has no shortcut."""
 
 
@@ -86,7 +83,7 @@ class ScaledTraining(Experiment, name="scaled_training"):
     of_table: ClassVar[tuple[str, ...]] = ("window", "target_loss")
 
     networks: Annotated[list[Network], Field(min_length=1), AfterValidator(different)]
-    depths: Annotated[list[Depth], Field(min_length=1), AfterValidator(different)]
+    depths: Annotated[list[LayerCount], Field(min_length=1), AfterValidator(different)]
     width: Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]
     runs: Runs
     samples: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)]
@@ -107,7 +104,7 @@ class ScaledTraining(Experiment, name="scaled_training"):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """By ``network`` and ``depth`` the ``screening``, and, by the first run, the blocks of the ``confirmation``."""
-        images, jobs = needed(data).data, dict[Coordinates, Job]()
+        images, jobs = self.whitened(data).data, dict[Coordinates, Job]()
         for name, depth in product(self.networks, self.depths):
             screening = TrainScaled(
                 images, depth, self.width, power_of(name), self.rates_of(name), self.runs, self.samples, self.batch,
@@ -139,7 +136,7 @@ class ScaledTraining(Experiment, name="scaled_training"):
                 here = (ends["network"] == dict(where)["network"]) & (ends["depth"] == job.depth)
                 screened = whole_sweep(ends[here & (ends["stage"] == SCREENING)], "loss")
                 rates = {"learning_rate": rates_to_confirm(*screened)} if screened else {}
-            places.setdefault(place, []).append({**rates, "run": runs_of(job), "step": steps})
+            places.setdefault(place, []).append({**rates, "run": job.run_numbers, "step": steps})
         return places
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
@@ -156,7 +153,7 @@ class ScaledTraining(Experiment, name="scaled_training"):
         ]
         return pd.concat(tables, ignore_index=True).assign(target_loss=self.target_loss)
 
-    def best_rates(self, found: "pd.DataFrame") -> Mapping[Key, BestRate]:
+    def best_rates(self, found: "pd.DataFrame") -> Mapping[tuple[str, int], BestRate]:
         """By losses at the last step."""
         return best_rates(at_the_end(found), "loss")
 
