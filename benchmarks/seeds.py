@@ -36,7 +36,7 @@ def verdict(claim: Claim, name: str, csv: Path) -> str:
     if not csv.is_file():
         return "–"
     judged = judge(claim, unchanged(csv, name).table, SCALE)
-    return "–" if judged.obstacle else judged.verdict.value
+    return "–" if judged.obstacle else judged.verdict
 
 
 def main(folder: Path) -> None:

@@ -60,7 +60,7 @@ EFFECTS = (
 
 
 EVERYTHING = (-math.inf, math.inf)
-BEYOND = [Choice("beyond the grid", math.nan, EVERYTHING, EVERYTHING, 0)]
+BEYOND = [Choice(name="beyond the grid", effect=math.nan, own=EVERYTHING, shared=EVERYTHING, n=0)]
 """Rates that nobody tried may be better if the least loss lies at the end of the grid and still falls there."""
 
 
@@ -92,7 +92,7 @@ def measured(effect: Effect, losses: np.ndarray, rates: Sequence[float], own: fl
         means = replicate_means(effect.of(losses[:, int(np.flatnonzero(rate == RATES)[0])]))
         left_out, runs = [LeftOut(means[1:], len(losses))], len(losses)
         ends = [interval(float(means[0]), left_out, level, effect.logarithmic) for level in (own, shared)]
-        choices.append(Choice(f"rate {rate:g}", float(means[0]), ends[0], ends[1], runs))
+        choices.append(Choice(name=f"rate {rate:g}", effect=float(means[0]), own=ends[0], shared=ends[1], n=runs))
     return choices
 
 
@@ -143,10 +143,10 @@ def first_decided(looks: Sequence[tuple[int, float]]) -> Judge:
     """Looks with more and more fresh runs, each at its own error rate, until one decides."""
 
     def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Verdict:
-        verdict = Verdict.inconclusive
+        verdict = "inconclusive"
         for fresh, error in looks:
             verdict = screened_and_confirmed(fresh, error)(effect, networks, thresholds)
-            if verdict is not Verdict.inconclusive:
+            if verdict != "inconclusive":
                 break
         return verdict
 
@@ -170,8 +170,8 @@ def error_rates(way: Judge, effect: Effect, comparisons: int, trials: int) -> tu
     for _ in range(trials):
         networks = [Losses(rng, effect.deviation) for _ in range(comparisons)]
         one_false = [effect.truth] + [far] * (comparisons - 1)
-        wrong[0] += way(effect, networks, one_false) is Verdict.supported
-        wrong[1] += way(effect, networks, [effect.truth] * comparisons) is Verdict.contradicted
+        wrong[0] += way(effect, networks, one_false) == "supported"
+        wrong[1] += way(effect, networks, [effect.truth] * comparisons) == "contradicted"
     return wrong[0] / trials, wrong[1] / trials
 
 

@@ -30,8 +30,9 @@ import numpy as np
 import pandas as pd
 
 from resaudit.audit.changes import opposed
-from resaudit.audit.claim_models import CheckFinding, standings_of
+from resaudit.audit.claim_models import standings_of
 from resaudit.audit.models import Audit
+from resaudit.claims.records import CheckResult
 from resaudit.figures.curves import descending, interpolate
 
 NUMERAL = r"[−-]?\d+(?: \d{3})*(?:\.\d+)?(?:e-?\d+)?"
@@ -177,7 +178,7 @@ class Values:
         return {
             "claims": len(claims),
             "opposite": opposite,
-            "worst-theorem": max(worst.effect for worst in theorems if worst and worst.effect is not None),
+            "worst-theorem": max(worst.effect for worst in theorems if worst),
             **standings_of(claims),
             **by_excess(pd.read_csv(self.tables / "demystifying_resnet/fig05.csv"), self.of("mean fig07.optimal_loss")),
             **self._counts,
@@ -232,12 +233,12 @@ def by_excess(along: pd.DataFrame, optimal_loss: float) -> dict[str, float]:
     return found | {f"ratio-at-excess-{x:g}": float(ratio) for x, ratio in zip(excesses, ratios, strict=True)}
 
 
-def _of_point(check: CheckFinding, place: str, field: str) -> float:
+def _of_point(check: CheckResult, place: str, field: str) -> float:
     (point,) = (each for each in check.points if each.where == place) if place else (check.worst,)
     if point is None:
         raise LookupError(f"{check.name} has measured nothing")
     if field == "most":
-        return max(choice.effect for choice in point.choices if choice.effect is not None)
+        return max(choice.effect for choice in point.choices if np.isfinite(choice.effect))
     if field == "place":
         return float(re.findall(r"\d[\d.e-]*", point.where)[-1])
     return float(getattr(point, field))

@@ -27,6 +27,8 @@ ARCHIVE = "ab" * 32
 PAPER, OTHER = "demystifying_resnet", "other_paper"
 
 Audit = dict[str, Any]
+Number = float | str
+"""As JSON has it."""
 
 
 def draw(folder: Path) -> None:
@@ -65,7 +67,7 @@ def matrix(folder: Path, **changes: Any) -> Robustness:
 def audit(folder: Path) -> Audit:
     """The audit of what :func:`draw` drew into a folder."""
     return {
-        "version": 2,
+        "version": 3,
         "generated": "2026-11-21T06:00:00+00:00",
         "scale": "laptop",
         "scale_summary": "all data, epochs and learning rates; reduced as listed beside each figure",
@@ -131,7 +133,7 @@ def _paper(folder: Path) -> Audit:
         "link": "https://arxiv.org/abs/1611.01186v2",
         "cited": "arXiv:1611.01186v2",
         "thresholds": "Written before any check was run.",
-        "ledger": {"file": f"config/paper/{PAPER}/claims.yaml", "sha256": "a" * 64},
+        "ledger": {"file": f"config/paper/{PAPER}/claims.yaml", "sha256": "a" * 64, "command": "resaudit audit"},
         "counts": {"supported": 3, "contradicted": 2, "inconclusive": 2, "not run": 2},
         "claims": claims,
         "figures": [_figure(folder, name) for name in DRAWN],
@@ -172,7 +174,7 @@ def _other_paper() -> Audit:
         "link": "https://arxiv.org/abs/1909.04653",
         "cited": "arXiv:1909.04653",
         "thresholds": "",
-        "ledger": {"file": f"config/paper/{OTHER}/claims.yaml", "sha256": "b" * 64},
+        "ledger": {"file": f"config/paper/{OTHER}/claims.yaml", "sha256": "b" * 64, "command": "resaudit audit"},
         "counts": {"supported": 0, "contradicted": 0, "inconclusive": 0, "not run": 1},
         "claims": [
             claim(
@@ -232,7 +234,7 @@ def _other_paper() -> Audit:
 
 
 def claim(name: str, verdict: str, evidence: str, *, paper: str = PAPER, **changes: Any) -> Audit:
-    return {
+    made = {
         "id": f"{paper}/{name}",
         "statement": f"What the paper says of {name.replace('-', ' ')} holds for every network that was tried.",
         "where": "abstract; section 5.1; Figure 4",
@@ -250,10 +252,11 @@ def claim(name: str, verdict: str, evidence: str, *, paper: str = PAPER, **chang
         "command": f'snakemake --cores all --config "figures=[{evidence}]"',
         **changes,
     }
+    return made | {"obstacle": "" if made["checks"] else made["why"]}
 
 
-def point(where: str, effect: float | None, low: float | None, high: float | None, verdict: str) -> Audit:
-    made = {"name": "", "effect": effect, "low": low, "high": high, "shared_low": low, "shared_high": high, "n": 10}
+def point(where: str, effect: Number, low: Number, high: Number, verdict: str) -> Audit:
+    made = {"name": "", "effect": effect, "own": [low, high], "shared": [low, high], "n": 10}
     return {"where": where, "effect": effect, "low": low, "high": high, "n": 10, "verdict": verdict, "choices": [made]}
 
 
@@ -265,32 +268,29 @@ def result(verdict: str, count: int, where: str = "depth") -> Audit:
         else point(f"{where} {i}", 1 + i / 900, 0.95 + i / 900, 1.05 + i / 900, "supported")
         for i in range(count)
     ]
-    worst = max(points, key=lambda p: p["effect"])
     return {
         "name": "constant",
         "check": {"name": "ratio_across_depths", "threshold": "within a factor of 1.1",
                   "parameters": {"column": "condition_number", "within_factor": 1.1, "depths": [4]}},
-        "turns": [{"key": "within_factor", "supported": 1.06, "contradicted": None,
-                   "words": "supported up to a threshold within a factor of 1.06, contradicted at none"}],
-        "verdict": verdict, "sentence": f"Constant: {verdict} at depth 96.", "unit": "ratio", "ratio": True,
-        "limit": LIMIT if verdict == "contradicted" else None,
+        "turns": [{"key": "within_factor", "supported": 1.06, "contradicted": "-Infinity"}],
+        "verdict": verdict, "unit": "ratio", "limit": LIMIT if verdict == "contradicted" else None,
         "meaning": "condition number, as a factor of that at the least depth",
-        "scale": "log", "exact": False, "level": 0.9988, "coverage": None, "tied": False, "spread": "",
-        "low": 0.909, "high": 1.1,
-        "worst": worst, "points": points,
-        "left_out": ["Xavier at depth 32: 7 of 10 runs beyond double precision"],
+        "scale": "log", "exact": False, "own_level": 0.95, "level": 0.9988, "coverage": None, "spread": "",
+        "region": [0.909, 1.1], "worst": max(points, key=lambda p: float(p["effect"])), "points": points,
+        "missing": [], "excluded": ["Xavier at depth 32: 7 of 10 runs beyond double precision"], "unmeasured": [],
+        "runs_to_decide": None,
     }  # fmt: skip
 
 
 def two_sided() -> Audit:
     """Intervals without an end, an effect that is not known, values over many decades."""
     points = [
-        point("orthogonal", 12.5, 9.1, None, "supported"),
-        point("xavier", None, 2.3e9, None, "supported"),
-        point("2-shortcut", 1.01, None, 1.2, "contradicted"),
-        point("1-shortcut", None, None, None, "inconclusive"),
+        point("orthogonal", 12.5, 9.1, "Infinity", "supported"),
+        point("xavier", "NaN", 2.3e9, "Infinity", "supported"),
+        point("2-shortcut", 1.01, "-Infinity", 1.2, "contradicted"),
+        point("1-shortcut", "NaN", "-Infinity", "Infinity", "inconclusive"),
     ]
-    return result("contradicted", 1) | {"low": 2.0, "high": None, "points": points, "worst": points[2]}
+    return result("contradicted", 1) | {"region": [2.0, "Infinity"], "points": points, "worst": points[2]}
 
 
 def unknown() -> Audit:
@@ -300,10 +300,10 @@ def unknown() -> Audit:
 
 def exact() -> Audit:
     """A theorem's check: no sampling, a linear axis that holds zero and one value."""
-    where = point("order 2", 0.0, None, None, "supported")
+    where = point("order 2", 0.0, "-Infinity", "Infinity", "supported")
     return result("supported", 1) | {
-        "scale": "linear", "exact": True, "level": None, "low": None, "high": 0.0, "points": [where], "worst": where,
-        "unit": "largest derivative", "left_out": [],
+        "scale": "linear", "exact": True, "level": 0.95, "region": ["-Infinity", 0.0], "points": [where],
+        "worst": where, "unit": "largest derivative", "excluded": [],
     }  # fmt: skip
 
 

@@ -30,11 +30,12 @@ def threshold(claim: dict[str, Any], _figure: dict[str, Any]) -> None:
 
 
 def needs(claim: dict[str, Any], _figure: dict[str, Any]) -> None:
-    claim["set_for_run"] = [{"what": "needs runs", "here": "2", "repository": "5"}]
+    claim["set_for_run"] = [{"what": "needs runs", "here": "2", "repository": "5", "check": None}]
 
 
 def limit(claim: dict[str, Any], _figure: dict[str, Any]) -> None:
-    claim["checks"][0]["set_for_run"] = [{"what": "limit", "here": "none", "repository": "at most 1"}]
+    name = claim["checks"][0]["name"]
+    claim["set_for_run"] = [{"what": "limit", "here": "none", "repository": "at most 1", "check": name}]
 
 
 def setting(_claim: dict[str, Any], figure: dict[str, Any]) -> None:

@@ -8,19 +8,21 @@ import math
 import random
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.audit.build import drawn_figures, finding, judgements_of, make_audit
-from resaudit.audit.claim_models import ChoiceMade, JudgedClaim, standing_of
-from resaudit.audit.judged_again import data_of
+from resaudit.audit.build import drawn_figures, judgements_of, make_audit
+from resaudit.audit.claim_models import JudgedClaim, standing_of
+from resaudit.audit.page import to_judge_again
 from resaudit.claims.checks.means import MedianOfRuns
-from resaudit.claims.decision import Verdict, verdict_of_all
-from resaudit.claims.verdicts import Judgement, judge, region_of, verdict_at
+from resaudit.claims.decision import Threshold, verdict_of_all
+from resaudit.claims.records import Judgement
+from resaudit.claims.verdicts import judge, region_of, verdict_at
+from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from tests.audit import example
@@ -49,28 +51,36 @@ def claims() -> Claims:
             plan.config, paper, *drawn_figures(plan, every, paper, refuse_others=False)
         ).items()
     }
-    return judgements, {claim.id: claim.fitted for claim in audit.claims}, data_of(audit.claims)
+    return judgements, {claim.id: claim.fitted for claim in audit.claims}, to_judge_again(audit.claims)
+
+
+def ours(parameters: dict[str, Any]) -> dict[str, float]:
+    """The thresholds of a check."""
+    return {key: value for key, value in parameters.items() if key in get_args(Threshold)}
 
 
 def judged_again(judgement: Judgement, fitted: str | None, thresholds: Mapping[str, Mapping[str, float]]) -> str:
     """The standing at other thresholds, by the functions that judge."""
     verdicts = []
     for result in judgement.checks:
-        region = region_of(result.check.model_copy(update=thresholds.get(result.name, {})))
+        region = region_of(Check.model_construct(**ours(result.check.parameters) | thresholds.get(result.name, {})))
         places = [
-            verdict_at([choice.verdict(region) for choice in point.choices], result.measured) for point in result.points
+            verdict_at([choice.verdict(region) for choice in point.choices], bool(result.spread))
+            for point in result.points
         ]
-        verdicts.append(verdict_of_all([*places, *[Verdict.inconclusive] * result.lacking]))
-    return standing_of(verdict_of_all(verdicts).value, fitted)
+        verdicts.append(verdict_of_all([*places, *["inconclusive"] * result.lacking]))
+    return standing_of(verdict_of_all(verdicts), fitted)
 
 
 def made_up(known: dict[str, Any], chance: random.Random) -> Thresholds:
     """One threshold of each check moved: anywhere, or to an end of an interval, or just beside one."""
     thresholds: Thresholds = {}
     for name, check in known["checks"].items():
-        ends = [end for point in check["points"] for choice in point for end in choice if isinstance(end, float)]
-        ends += check["thresholds"].values()
-        key, end = chance.choice(sorted(check["thresholds"])), chance.choice(ends)
+        choices = [choice for point in check["points"] for choice in point["choices"]]
+        ends = [end for choice in choices for end in (*choice["own"], *choice["shared"]) if isinstance(end, float)]
+        here = ours(check["check"]["parameters"])
+        ends += here.values()
+        key, end = chance.choice(sorted(here)), chance.choice(ends)
         value = chance.choice(
             [end, math.nextafter(end, math.inf), math.nextafter(end, -math.inf), end * chance.uniform(-1, 3)]
         )
@@ -93,7 +103,7 @@ def test_browser_and_python_agree_on_every_claim_and_at_random_thresholds(opened
     script = "([asked, known]) => asked.map(([claim, thresholds]) => judgeAgain(claim, thresholds, known))"
     assert opened().evaluate(script, [asked, known]) == expected
     # As it is, that is the audit's; and every verdict was among them.
-    assert expected[: len(known)] == [standing_of(judgements[each].verdict.value, fitted[each]) for each in known]
+    assert expected[: len(known)] == [standing_of(judgements[each].verdict, fitted[each]) for each in known]
     assert {"supported", "contradicted", "inconclusive"} <= set(expected)
 
 
@@ -103,9 +113,8 @@ def diverging(sign: float, runs: int) -> tuple[Judgement, JudgedClaim]:
     table = pd.concat([pd.DataFrame({"depth": depth, "run": range(20), "x": values}) for depth in range(20)])
     median = MedianOfRuns(column="x", per=["depth"], **{"at_most" if sign > 0 else "at_least": 2.0 * sign})
     judgement = judge(claim(median, runs=20), table, "laptop")
-    checks = [finding(result, []).model_dump(mode="json") for result in judgement.checks]
-    name, written = f"{'plus' if sign > 0 else 'minus'}-{runs}", json.loads(json.dumps(checks, allow_nan=False))
-    return judgement, judged(example.claim(name, judgement.verdict.value, "fig04", checks=written))
+    name, written = f"{'plus' if sign > 0 else 'minus'}-{runs}", json.loads(judgement.model_dump_json())
+    return judgement, judged(example.claim(name, judgement.verdict, "fig04", checks=written["checks"]))
 
 
 DIVERGING = [(sign, runs) for sign in (1.0, -1.0) for runs in (2, 3, 5, 6, 14, 15, 17, 18, 20)]
@@ -116,30 +125,20 @@ which it is finite, and one more."""
 @in_browser
 def test_browser_and_python_agree_where_one_of_two_intervals_is_infinite(opened: Opened) -> None:
     made = {found.id: (judgement, found) for judgement, found in (diverging(*each) for each in DIVERGING)}
-    known, chance = data_of(found for _, found in made.values()), random.Random(1)
+    known, chance = to_judge_again(found for _, found in made.values()), random.Random(1)
     asked: list[tuple[str, Thresholds]] = [(name, {}) for name in made]
     asked += [(name, made_up(known[name], chance)) for name in chance.choices(sorted(known), k=RANDOM_THRESHOLDS)]
     expected = [judged_again(made[name][0], None, thresholds) for name, thresholds in asked]
     script = "([asked, known]) => asked.map(([claim, thresholds]) => judgeAgain(claim, thresholds, known))"
     assert opened().evaluate(script, [asked, known]) == expected
-    assert expected[: len(made)] == [judgement.verdict.value for judgement, _ in made.values()]
-    assert [made[f"{PAPER}/{sign}-17"][0].verdict for sign in ("plus", "minus")] == [Verdict.inconclusive] * 2
+    assert expected[: len(made)] == [judgement.verdict for judgement, _ in made.values()]
+    assert [made[f"{PAPER}/{sign}-17"][0].verdict for sign in ("plus", "minus")] == ["inconclusive"] * 2
 
 
 @pytest.mark.parametrize("each", DIVERGING)
 def test_the_audit_has_every_end_of_both_intervals(each: tuple[float, int]) -> None:
     judgement, written = diverging(*each)
-    computed, read = (
-        [choice for check in found.checks for point in check.points for choice in point.choices]
-        for found in (judgement, written)
-    )
-    assert [choice.ends for choice in read] == [[*choice.own, *choice.shared] for choice in computed]
-
-
-def test_an_older_audit_that_says_infinite_has_what_it_says() -> None:
-    older = {"name": "", "effect": None, "infinite": True, "low": None, "high": None, "shared_low": None, "n": 20}
-    assert ChoiceMade(**older, shared_high=None).ends == [math.inf] * 4
-    assert ChoiceMade(**older | {"shared_low": 1.02}, shared_high=None).ends == [math.inf, math.inf, 1.02, math.inf]
+    assert written.checks == judgement.checks
 
 
 CLAIM = "demystifying_resnet/depth-invariant-condition"

@@ -4,7 +4,8 @@ from functools import cache
 
 import pandas as pd
 
-from resaudit.claims.verdicts import Judgement, judge
+from resaudit.claims.records import Judgement
+from resaudit.claims.verdicts import judge
 from resaudit.plan.claim import Claim
 from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, plan_figure

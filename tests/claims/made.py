@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.verdicts import CheckResult, Judgement, judge
+from resaudit.claims.decision import Choice, Span
+from resaudit.claims.records import CheckResult
+from resaudit.claims.verdicts import judge
 from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Needs
 
@@ -27,12 +29,15 @@ def mentions(text: str, *words: object) -> bool:
 
 
 def verdict(check: Check, table: pd.DataFrame, runs: int = 3) -> str:
-    return judge(claim(check, runs=runs), table, "laptop").verdict.value
+    return judge(claim(check, runs=runs), table, "laptop").verdict
 
 
 def result(check: Check, table: pd.DataFrame, runs: int = 3) -> CheckResult:
-    judgement: Judgement = judge(claim(check, runs=runs), table, "laptop")
-    return judgement.checks[0]
+    return judge(claim(check, runs=runs), table, "laptop").checks[0]
+
+
+def choice(effect: float, own: Span, shared: Span, n: int = 10, reaching: tuple[float, ...] = ()) -> Choice:
+    return Choice(name="", effect=effect, own=own, shared=shared, n=n, reaching=list(reaching))
 
 
 def spread(value: float, factor: float = 1.0, runs: int = RUNS) -> np.ndarray:

@@ -44,9 +44,9 @@ def test_no_interval_goes_beyond_what_its_effect_can_be(check: Check, least: flo
     found = result(check, curves(), runs=RUNS)
     assert found.points
     for point in found.points:
-        assert least <= point.own[0] <= point.effect <= point.own[1] <= most
+        assert least <= point.choices[0].own[0] <= point.effect <= point.choices[0].own[1] <= most
     # An end that was cut.
-    assert any(point.own[0] == least or point.own[1] == most for point in found.points)
+    assert any(point.choices[0].own[0] == least or point.choices[0].own[1] == most for point in found.points)
 
 
 @pytest.mark.parametrize("shares", [(1e-9, 1e-9, 0.5), (1.0, 2.0, 90.0)])
@@ -57,5 +57,5 @@ def test_an_excess_lies_between_the_optimum_and_the_start(shares: tuple[float, .
     found = result(FinalExcess(networks=["a"], at_most=1), table.assign(excess_loss=excess), runs=RUNS)
     for point in found.points:
         assert point.effect == pytest.approx(np.mean(shares))
-        assert point.own[0] == 0.0
-        assert point.own[1] <= 99.0
+        assert point.choices[0].own[0] == 0.0
+        assert point.choices[0].own[1] <= 99.0

@@ -33,7 +33,7 @@ from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
 from resaudit.claims.checks.steps import MonotoneRuns, ShareOfSteps
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.intervals import share_interval
-from resaudit.claims.verdicts import CheckResult
+from resaudit.claims.records import CheckResult
 from resaudit.claims.words import sentence
 from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.claim import read_claim
@@ -78,7 +78,7 @@ def test_ratio_to_the_previous_depth_at_epochs() -> None:
     ]
     table = pd.concat(parts).rename(columns={"condition_number": "norm"})
     found = result(check, table)
-    assert [p.where for p in found.points if p.verdict.value == CONTRADICTED] == [
+    assert [p.where for p in found.points if p.verdict == CONTRADICTED] == [
         f"a, epoch 100, depth {d} over {d // 2}" for d in (4, 8, 16)
     ]
     assert found.points[0].effect == pytest.approx(0.5**0.5)
@@ -106,7 +106,7 @@ def test_growth_exponent(power: float, factor: float, expected: str) -> None:
 def test_growth_that_levels_off_is_seen_where_it_does() -> None:
     table = by_depth({"a": lambda d: spread(min(d, 8), 1.01), "b": lambda d: spread(d, 1.01)})
     found = result(GROWS, table)
-    assert [p.where for p in found.points if p.verdict.value == CONTRADICTED] == ["a, depth 8 to 16"]
+    assert [p.where for p in found.points if p.verdict == CONTRADICTED] == ["a, depth 8 to 16"]
 
 
 def test_growth_among_the_rows_asked_for() -> None:
@@ -119,7 +119,7 @@ def test_growth_among_the_rows_asked_for() -> None:
     )
     found = result(check, table)
     assert found.points[0].effect == pytest.approx(-0.5)
-    assert found.verdict.value == SUPPORTED
+    assert found.verdict == SUPPORTED
 
 
 def test_growth_with_a_coordinate_that_is_no_whole_number() -> None:
@@ -139,7 +139,7 @@ def test_growth_of_each_combination_by_itself_and_over_the_last_step() -> None:
     )  # fmt: skip
     check = GrowthExponent(column="value", by="units", per=["width"], span="last", at_most=-0.5)
     found = result(check, table, runs=1)
-    assert [(p.where, p.effect, p.verdict.value) for p in found.points] == [
+    assert [(p.where, p.effect, p.verdict) for p in found.points] == [
         ("width 3, units 10 to 100", pytest.approx(-1), SUPPORTED),
         ("width 5, units 10 to 100", pytest.approx(0), CONTRADICTED),
     ]
@@ -153,7 +153,7 @@ def test_growth_of_each_combination_by_itself_and_over_the_last_step() -> None:
 def test_growth_difference(a: float, b: float, expected: str) -> None:
     table = by_depth({"a": lambda d: spread(d**a, 1.3), "b": lambda d: spread(9 * d**b, 1.3)})
     found = result(SLOWER, table)
-    assert found.verdict.value == expected
+    assert found.verdict == expected
     assert found.points[0].effect == pytest.approx(a - b)
 
 
@@ -172,7 +172,7 @@ def test_at_every_loss(a, factor: float, expected: str) -> None:  # type: ignore
 
 def test_at_every_loss_says_at_which_it_fails() -> None:
     table = along_training({"a": lambda x: np.where(x > 1, 0.5, 2.0), "b": lambda x: 1 + 0 * x})
-    failing = [float(p.where.split()[-1]) for p in result(SMALLER, table).points if p.verdict.value == CONTRADICTED]
+    failing = [float(p.where.split()[-1]) for p in result(SMALLER, table).points if p.verdict == CONTRADICTED]
     assert failing
     assert max(failing) <= 1.05
     assert {float(p.where.split()[-1]) for p in result(SMALLER, table).points} > {0.4, 4.0}
@@ -233,15 +233,15 @@ def with_ends(table: pd.DataFrame, column: str, value: float) -> pd.DataFrame:
 def test_runs_without_the_whole_training_do_not_enter_checks_along_it(check: Check) -> None:
     table = along_training({"a": lambda x: x**1.5, "b": lambda x: 2 * x}, factor=1.1)
     alone, beside = (result(check, each).points for each in (table, with_ends(table, "condition_number", 1e6)))
-    assert [(point.effect, point.ends, point.runs) for point in beside] == [
-        (point.effect, point.ends, point.runs) for point in alone
+    assert [(point.effect, point.ends, point.n) for point in beside] == [
+        (point.effect, point.ends, point.n) for point in alone
     ]
 
 
 def test_the_end_is_measured_on_all_runs_also_those_without_the_whole_training() -> None:
     table = along_training({"a": lambda x: 1 + 0 * x, "b": lambda x: 1 + 0 * x})
     (point,) = result(SAME_END, with_ends(table, "condition_number", 7.0)).points
-    assert point.runs == 30 + table["run"].nunique()
+    assert point.n == 30 + table["run"].nunique()
     only_a = with_ends(table[table["network"] == "a"], "condition_number", 7.0)
     (point,) = result(SAME_END, pd.concat([only_a, table[table["network"] == "b"]], ignore_index=True)).points
     assert point.effect == pytest.approx(7, rel=0.02)
@@ -257,8 +257,8 @@ def test_an_unknown_value_at_the_end_is_taken_for_the_least_and_for_the_largest(
         (point,) = result(SAME_END, unknown).points
         for value in (1e-9, 1e9):
             (known,) = result(SAME_END, ends.assign(condition_number=ends["condition_number"].mask(lost, value))).points
-            assert point.own[0] <= known.own[0]
-            assert known.own[1] <= point.own[1]
+            assert point.choices[0].own[0] <= known.choices[0].own[0]
+            assert known.choices[0].own[1] <= point.choices[0].own[1]
 
 
 def falling(early: float, late: float) -> pd.DataFrame:
@@ -286,7 +286,7 @@ def test_an_index_that_never_falls_is_no_evidence_of_when() -> None:
     early = EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5)
     found = result(early, falling(0.0, 0.0))
     assert found.points == []
-    assert mentions(found.measured.missing[0], "epoch 1", 0, 3)
+    assert mentions(found.missing[0], "epoch 1", 0, 3)
 
 
 def test_fall_by_loss() -> None:
@@ -318,7 +318,7 @@ def test_peak_at_drop(peak: int, drop: int, distance: int) -> None:
     check = PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2)
     found = result(check, peaking(peak, drop))
     assert found.points[0].effect == distance
-    assert found.verdict.value == (SUPPORTED if distance <= 2 else CONTRADICTED)
+    assert found.verdict == (SUPPORTED if distance <= 2 else CONTRADICTED)
     odd_one = peaking(30, 0).query("run == 0").assign(run=100)
     both = pd.concat([peaking(peak, drop), odd_one])
     assert verdict(check, both) == (INCONCLUSIVE if distance <= 2 else CONTRADICTED)
@@ -341,7 +341,7 @@ def test_final_loss_ratio() -> None:
     found = result(check, sweep(FINE))
     assert [p.where for p in found.points] == ["b, depth 16"]
     assert found.points[0].effect == pytest.approx(0.02 * 16 * 0.01 / 0.001, rel=1e-3)
-    assert found.verdict.value == SUPPORTED
+    assert found.verdict == SUPPORTED
     swapped = sweep({"a": FINE["b"], "b": FINE["a"]})
     assert verdict(check, swapped) == CONTRADICTED
     assert verdict(check, sweep(FINE, factor=20)) == INCONCLUSIVE
@@ -358,7 +358,7 @@ def test_final_loss_pairs() -> None:
     check = FinalLossPairs(network="a", others=["b"], factor=2, depths="last", at_least=0.5)
     found = result(check, sweep(FINE))
     assert [p.where for p in found.points] == ["b, depth 16"]
-    assert (found.verdict.value, found.points[0].effect) == (SUPPORTED, 1.0)
+    assert (found.verdict, found.points[0].effect) == (SUPPORTED, 1.0)
     # All of eight: a closed form.
     assert found.points[0].ends == pytest.approx((0.025 ** (1 / 8), 1))
     swapped = sweep({"a": FINE["b"], "b": FINE["a"]})
@@ -400,7 +400,7 @@ def test_end_ratio_is_of_means_at_the_last_step_and_the_best_rate_tried() -> Non
 
     check = EndRatio(network="b", other="a", column="error", depths=[16], at_least=2)
     (point,) = result(check, ends(6, 15)).points
-    assert (point.where, point.runs) == ("depth 16", RUNS)
+    assert (point.where, point.n) == ("depth 16", RUNS)
     # Network b ends at 1.0, the end of the grid, where it still falls.
     assert point.effect == pytest.approx(2.5, rel=1e-3)
     assert verdict(check, ends(6, 15)) == SUPPORTED
@@ -417,7 +417,7 @@ def test_final_loss_across_depths() -> None:
     check = FinalLossAcrossDepths(network="a", at_most=1.1)
     table = sweep({"a": lambda depth, rate: {4: 1.0, 8: 0.9, 16: 3.0}[depth] / rate}, depths=(4, 8, 16))
     found = result(check, table)
-    assert [(p.where, p.verdict.value) for p in found.points] == [
+    assert [(p.where, p.verdict) for p in found.points] == [
         ("depth 8 over 4", SUPPORTED), ("depth 16 over 8", CONTRADICTED)
     ]  # fmt: skip
     assert found.points[1].effect == pytest.approx(4 / 1.9, rel=1e-3)
@@ -427,7 +427,7 @@ def test_best_rate_ratio_and_kept() -> None:
     higher = BestRateRatio(network="a", others=["b"], from_depth=5, at_least=1.7)
     found = result(higher, sweep(FINE))
     assert [(p.where, p.effect) for p in found.points] == [("b, depth 16", pytest.approx(100))]
-    assert found.verdict.value == SUPPORTED
+    assert found.verdict == SUPPORTED
     assert verdict(higher, sweep({"a": FINE["b"], "b": FINE["a"]})) == CONTRADICTED
     undecided = sweep({"a": lambda *_: 0.1, "b": FINE["b"]})
     lowest = (undecided["network"] == "a") & (undecided["learning_rate"] == 0.01)
@@ -466,18 +466,18 @@ def test_spread_over_rates_looks_at_no_larger_ones_than_asked_for() -> None:
     def spread_up_to(largest: float | None) -> CheckResult:
         return result(SpreadOverRates(networks=["a", "b"], depth=16, rates_up_to=largest, at_most=1.05), table)
 
-    assert spread_up_to(0.1).verdict.value == SUPPORTED
+    assert spread_up_to(0.1).verdict == SUPPORTED
     assert spread_up_to(0.1).points[0].effect == pytest.approx(1.02 / 1.01, rel=1e-3)
     for reaching in (1.0, 3.2, None):
         found = spread_up_to(reaching)
-        assert found.verdict.value == CONTRADICTED
+        assert found.verdict == CONTRADICTED
         # Of the runs that stay finite.
         assert found.points[0].effect == pytest.approx(6 / 1.01, rel=1e-2)
-        assert found.points[0].own[1] == np.inf
+        assert found.points[0].choices[0].own[1] == np.inf
         assert mentions(found.left_out[-1], 2, 16)
     none = spread_up_to(0.001)
     assert none.points == []
-    assert none.measured.missing == [f"{name}, depth 16: 0 runs, 3 are needed" for name in "ab"]
+    assert none.missing == [f"{name}, depth 16: 0 runs, 3 are needed" for name in "ab"]
 
 
 def test_the_share_of_diverging_runs_is_that_of_each_rate() -> None:
@@ -487,8 +487,8 @@ def test_the_share_of_diverging_runs_is_that_of_each_rate() -> None:
     rates = sorted(rate for rate in table["learning_rate"].unique() if rate <= 1)
     for runs, expected in ((0, SUPPORTED), (3, INCONCLUSIVE), (RUNS, CONTRADICTED)):
         found = result(check, with_excess(table, lost & (table["run"] < runs), np.inf))
-        assert found.verdict.value == expected
-        at = {point.where: (point.effect, point.own) for point in found.points}
+        assert found.verdict == expected
+        at = {point.where: (point.effect, point.choices[0].own) for point in found.points}
         assert len(at) == 2 * len(rates)
         assert at["b, rate 1"] == (runs / RUNS, share_interval(((runs, RUNS),), 0.95))
         assert at["a, rate 1"][0] == 0
@@ -552,9 +552,9 @@ def measurements(error: float, value: float = 1.0) -> pd.DataFrame:
 def test_identities_hold() -> None:
     check = IdentitiesHold(properties=["eq. 8", "eq. 9"], at_most=1)
     found = result(check, measurements(5e-16))
-    assert found.verdict.value == SUPPORTED
+    assert found.verdict == SUPPORTED
     assert found.exact
-    assert [(p.effect, p.runs) for p in found.points] == [(pytest.approx(0.1), 4), (pytest.approx(0.5), 4)]
+    assert [(p.effect, p.n) for p in found.points] == [(pytest.approx(0.1), 4), (pytest.approx(0.5), 4)]
     # One draw that fails is enough.
     assert verdict(check, measurements(1e-14)) == CONTRADICTED
     assert verdict(IdentitiesHold(properties=["eq. 10"], at_most=1), measurements(0)) == INCONCLUSIVE
@@ -602,7 +602,7 @@ def test_share_change() -> None:
     assert [(point.where, point.effect) for point in found.points] == [
         ("a, patches 100 against 16", pytest.approx(0.2))
     ]
-    assert found.verdict.value == SUPPORTED
+    assert found.verdict == SUPPORTED
     assert verdict(rises, outcomes({16: 0.7, 100: 0.6})) == CONTRADICTED
     assert verdict(rises, outcomes({16: 0.7, 100: 0.705})) == INCONCLUSIVE
 
@@ -621,22 +621,22 @@ def test_median_of_runs() -> None:
     found = result(check, at_rates({0.1: apart(values)}))
     (point,) = found.points
     # Of ten, the second least and the second largest; one far-off run moves nothing.
-    assert (point.where, point.effect, point.own, point.runs) == ("learning rate 0.1", 55, (20, 90), 10)
-    assert found.verdict.value == SUPPORTED
+    assert (point.where, point.effect, point.choices[0].own, point.n) == ("learning rate 0.1", 55, (20, 90), 10)
+    assert found.verdict == SUPPORTED
     assert verdict(check, at_rates({0.1: values, 0.2: values + 100})) == CONTRADICTED
     assert verdict(check, at_rates({0.1: 2 * values})) == INCONCLUSIVE
     assert verdict(check, at_rates({0.1: np.where(values > 80, np.inf, values)})) == INCONCLUSIVE
     assert verdict(check, at_rates({0.1: np.where(values > 10, np.inf, values)})) == CONTRADICTED
     negative = result(MedianOfRuns(column="steps", per=["learning_rate"], at_most=0), at_rates({0.1: values - 1000}))
-    assert (negative.verdict.value, negative.measured.logarithmic) == (SUPPORTED, False)
+    assert (negative.verdict, negative.scale) == (SUPPORTED, "linear")
 
 
 def test_a_median_needs_six_runs_and_says_so() -> None:
     check = MedianOfRuns(column="steps", per=["learning_rate"], at_most=100)
     assert verdict(check, at_rates({0.1: np.full(6, 1.0)})) == SUPPORTED
     few = result(check, at_rates({0.1: np.full(5, 1.0)}))
-    assert (few.verdict.value, few.points) == (INCONCLUSIVE, [])
-    assert mentions(few.measured.missing[0], "learning rate 0.1", 5, 6)
+    assert (few.verdict, few.points) == (INCONCLUSIVE, [])
+    assert mentions(few.missing[0], "learning rate 0.1", 5, 6)
     # Under the shared level of twenty places six runs bound nothing, so that none of them contradicts.
     many = {0.1 * k: np.full(6, 1000.0) for k in range(1, 21)}
     assert verdict(check, at_rates(many)) == INCONCLUSIVE
@@ -654,12 +654,12 @@ def test_a_bound_that_differs_by_group() -> None:
             ("learning rate 0.02", pytest.approx(100 / 90, rel=1e-3)),
             ("learning rate 0.05", pytest.approx(40 / 36, rel=1e-3)),
         ]
-        assert found.verdict.value == SUPPORTED
+        assert found.verdict == SUPPORTED
         assert verdict(check, at_rates(runs | {0.05: spread(30, 1.01)})) == CONTRADICTED
         assert verdict(check, at_rates(runs | {0.05: spread(36, 1.01)})) == INCONCLUSIVE
     # A group that is not there leaves the claim open, and is named.
     lost = result(check, at_rates({0.02: runs[0.02]}))
-    assert lost.verdict.value == INCONCLUSIVE
+    assert lost.verdict == INCONCLUSIVE
     assert mentions(sentence(lost), "learning rate 0.05")
     further = check.model_copy(update={"per": ["part"]})
     parts = pd.concat([at_rates(runs).assign(part=part) for part in "xy"])
@@ -700,7 +700,7 @@ def test_share_of_steps(asked: dict[str, float], shares: list[float]) -> None:
         check = ShareOfSteps(column="x", by="step", per=["network"], at_least=0, **asked)  # type: ignore[arg-type]
         table = along_steps(run, run, run)
         (point,) = result(check, table.sample(frac=1, random_state=1)).points
-        assert (point.where, point.effect, point.runs) == ("network a", pytest.approx(share), 3)
+        assert (point.where, point.effect, point.n) == ("network a", pytest.approx(share), 3)
 
 
 def test_a_share_of_steps_is_judged_as_a_mean_of_runs() -> None:
@@ -711,13 +711,13 @@ def test_a_share_of_steps_is_judged_as_a_mean_of_runs() -> None:
                   pd.DataFrame({"network": "a", "run": range(4), "share": [0.6, 0.7, 0.8, 0.9]}))  # fmt: skip
     assert point.effect == pytest.approx(mean.points[0].effect)
     low, high = stats.t.interval(0.95, 3, 0.75, stats.sem([0.6, 0.7, 0.8, 0.9]))
-    assert point.own == pytest.approx((low, high))
+    assert point.choices[0].own == pytest.approx((low, high))
     assert verdict(check, along_steps(*runs)) == SUPPORTED
     assert verdict(check.model_copy(update={"at_least": 0.97}), along_steps(*runs)) == CONTRADICTED
     assert verdict(check.model_copy(update={"at_least": 0.75}), along_steps(*runs)) == INCONCLUSIVE
     # A share is at most 1.
     wide = along_steps([1.0] * 9, [1.0] * 9, [1.0] * 3 + [0.0] * 6)
-    assert result(check, wide).points[0].own[1] == 1
+    assert result(check, wide).points[0].choices[0].own[1] == 1
 
 
 def test_diverged_steps_are_above_every_bound_and_have_no_change() -> None:
@@ -729,7 +729,7 @@ def test_diverged_steps_are_above_every_bound_and_have_no_change() -> None:
     rarely = ShareOfSteps(column="x", by="step", change=True, above=0, per=["network"], at_most=0.9)
     assert verdict(rarely, along_steps([3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 1.0, 0.0])) == SUPPORTED
     found = result(rarely, along_steps([3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 1.0, 0.0], *runs[:1]))
-    assert (found.verdict.value, found.points, len(found.measured.missing)) == (INCONCLUSIVE, [], 1)
+    assert (found.verdict, found.points, len(found.missing)) == (INCONCLUSIVE, [], 1)
 
 
 def test_runs_without_the_first_step_or_with_no_step_left_do_not_count() -> None:
@@ -740,10 +740,10 @@ def test_runs_without_the_first_step_or_with_no_step_left_do_not_count() -> None
     begins_beyond = along_steps(*runs, [9.0, 0.0, 9.0, 0.0])
     for check in (rises, monotone):
         found = result(check, pd.concat([along_steps(*runs), at_the_end], ignore_index=True))
-        assert [(point.effect, point.runs) for point in found.points] == [(1, 3)]
-    assert [(point.effect, point.runs) for point in result(rises, begins_beyond).points] == [(1, 3)]
+        assert [(point.effect, point.n) for point in found.points] == [(1, 3)]
+    assert [(point.effect, point.n) for point in result(rises, begins_beyond).points] == [(1, 3)]
     few = result(rises, begins_beyond, runs=4)
-    assert mentions(few.measured.missing[0], "network a", 3, 4)
+    assert mentions(few.missing[0], "network a", 3, 4)
 
 
 @pytest.mark.parametrize(
@@ -761,7 +761,7 @@ def test_monotone_runs(run: list[float], rises: bool | None, falls: bool) -> Non
     table = along_steps(*[run] * 10).sample(frac=1, random_state=1)
     for direction, holds in (("rises", rises), ("falls", falls)):
         check = MonotoneRuns(column="x", by="step", direction=direction, per=["network"], at_least=0.5)  # type: ignore[arg-type]
-        points = [(point.effect, point.own) for point in result(check, table).points]
+        points = [(point.effect, point.choices[0].own) for point in result(check, table).points]
         assert points == ([] if holds is None else [(holds, share_interval(((10 * holds, 10),), 0.95))])
         assert verdict(check, table) == {True: SUPPORTED, False: CONTRADICTED, None: INCONCLUSIVE}[holds]
 
@@ -792,8 +792,8 @@ def test_steps_that_are_unknown_or_there_twice_are_no_evidence(check: Check) -> 
     value = table.rename(columns={"x": "value"}).assign(error=0.0, tolerance=1.0)
     value.loc[1, "error"] = 2.0
     found = result(check.model_copy(update={"column": "value"}), value)
-    assert (found.verdict.value, found.points) == (INCONCLUSIVE, [])
-    assert mentions(found.measured.missing[0], "network a", "unknown", "value")
+    assert (found.verdict, found.points) == (INCONCLUSIVE, [])
+    assert mentions(found.missing[0], "network a", "unknown", "value")
     with refused(CheckError, "network a", "step"):
         verdict(check, pd.concat([table.assign(part=part) for part in "xy"], ignore_index=True))
     with refused(TableError, "x", "no value", 3):
@@ -866,7 +866,7 @@ def test_a_single_run_has_an_unknown_spread(check: Check) -> None:
     table["growth"] = table["depth"] ** (2 * (0.6 - table["power"])) * (1 + 0.001 * table["run"])
     assert verdict(check, table, runs=1) == SUPPORTED
     found = result(check, table[table["run"] == 0], runs=1)
-    assert found.verdict.value == INCONCLUSIVE
+    assert found.verdict == INCONCLUSIVE
     assert not found.exact
 
 

@@ -147,11 +147,11 @@ def test_no_verdict_depends_on_the_order_of_rows_or_how_runs_are_numbered(name: 
     table = rearranged(table_of(name))
     for claim in claims_on(name):
         one, other = as_committed(name, claim), judged(name, claim, table)
-        assert one.verdict is other.verdict, claim
+        assert one.verdict == other.verdict, claim
         for left, right in zip(one.checks, other.checks, strict=True):
-            assert left.verdict is right.verdict, claim
+            assert left.verdict == right.verdict, claim
             # Its runs have the same inputs at every power and depth: their numbers mean something.
-            if not isinstance(left.check, ZeroOfExponent):
+            if left.check.name != ZeroOfExponent.name:
                 ends = [{p.where: p.ends for p in result.points} for result in (left, right)]
                 assert ends[0].keys() == ends[1].keys()
                 assert np.allclose(*([each[where] for where in ends[0]] for each in ends), rtol=1e-9, equal_nan=True)
@@ -162,7 +162,7 @@ def verdicts(name: str, table: pd.DataFrame) -> dict[str, str]:
     found = {}
     for claim in claims_on(name):
         try:
-            found[claim] = judged(name, claim, table).verdict.value
+            found[claim] = judged(name, claim, table).verdict
         except ResauditError:
             found[claim] = "not run"
     return found
@@ -191,7 +191,7 @@ def parts_of(table: pd.DataFrame, keys: list[str]) -> "list[pd.Series[bool]]":
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.workflow) if n in DEAR else n for n in AT_LAPTOP])
 def test_a_cut_table_is_refused_or_decides_nothing_else(name: str) -> None:
     table, part = table_of(name), planned(name)
-    whole = {claim: as_committed(name, claim).verdict.value for claim in claims_on(name)}
+    whole = {claim: as_committed(name, claim).verdict for claim in claims_on(name)}
     for rows in parts_of(table, part.figure.keys):
         cut = table[~rows].reset_index(drop=True)
         if len(cut) and unexpected(cut, part) is None:
@@ -342,4 +342,4 @@ def test_no_epoch_near_the_place_is_missing(cut: range) -> None:
         table = curves(left)
         found = result(check, table[table["depth"] == 4] if isinstance(check, EarlyFall) else table)
         assert found.points == []
-        assert mentions(found.measured.missing[0], "epoch 10")
+        assert mentions(found.missing[0], "epoch 10")

@@ -15,15 +15,20 @@ from resaudit.claims.decision import (
     verdict_of_all,
     verdict_of_choices,
 )
+from tests.claims.made import choice
 
-S, C, D, OPEN = Verdict.supported, Verdict.contradicted, Verdict.depends, Verdict.inconclusive
+S: Verdict
+C: Verdict
+D: Verdict
+OPEN: Verdict
+S, C, D, OPEN = "supported", "contradicted", "depends", "inconclusive"
 
 
 def made_up(rng: random.Random) -> Choice:
     """A choice whose shared interval holds its own."""
     effect = rng.uniform(0.2, 5)
     own, shared = sorted(rng.uniform(0, 1) for _ in range(2))
-    return Choice("", effect, (effect - own, effect + own), (effect - shared, effect + shared), 10)
+    return choice(effect, (effect - own, effect + own), (effect - shared, effect + shared), 10)
 
 
 def judged(comparisons: list[list[Choice]], region: Span) -> Verdict:
@@ -31,28 +36,28 @@ def judged(comparisons: list[list[Choice]], region: Span) -> Verdict:
 
 
 def test_support_needs_the_own_interval_and_contradiction_the_shared_one() -> None:
-    choice = Choice("", 1.0, (0.9, 1.1), (0.7, 1.3), 10)
-    assert choice.verdict((-math.inf, 1.1)) is S
-    assert choice.verdict((-math.inf, 1.05)) is OPEN
-    assert choice.verdict((-math.inf, 0.8)) is OPEN  # below the own interval, within the shared one
-    assert choice.verdict((-math.inf, 0.69)) is C
+    between = choice(1.0, (0.9, 1.1), (0.7, 1.3), 10)
+    assert between.verdict((-math.inf, 1.1)) == S
+    assert between.verdict((-math.inf, 1.05)) == OPEN
+    assert between.verdict((-math.inf, 0.8)) == OPEN  # below the own interval, within the shared one
+    assert between.verdict((-math.inf, 0.69)) == C
 
 
 @pytest.mark.parametrize("verdicts", [each for n in (1, 2, 3) for each in itertools.product([S, C, OPEN], repeat=n)])
 def test_choices(verdicts: tuple[Verdict, ...]) -> None:
     """It depends exactly if each choice is decided and two differ; a claim that depends on none has their verdict."""
     verdict = verdict_of_choices(verdicts)
-    assert (verdict is D) == (OPEN not in verdicts and len(set(verdicts)) > 1)
-    assert (verdict is S) == (set(verdicts) == {S})
-    assert (verdict is C) == (set(verdicts) == {C})
+    assert (verdict == D) == (OPEN not in verdicts and len(set(verdicts)) > 1)
+    assert (verdict == S) == (set(verdicts) == {S})
+    assert (verdict == C) == (set(verdicts) == {C})
 
 
 @pytest.mark.parametrize("verdicts", [each for n in (1, 2, 3) for each in itertools.product([S, C, D, OPEN], repeat=n)])
 def test_all_must_hold(verdicts: tuple[Verdict, ...]) -> None:
     verdict = verdict_of_all(verdicts)
-    assert (verdict is C) == (C in verdicts)
-    assert (verdict is S) == (set(verdicts) == {S})
-    assert (verdict is D) == (D in verdicts and set(verdicts) <= {S, D})
+    assert (verdict == C) == (C in verdicts)
+    assert (verdict == S) == (set(verdicts) == {S})
+    assert (verdict == D) == (D in verdicts and set(verdicts) <= {S, D})
 
 
 @pytest.mark.parametrize("at_most", [True, False])
@@ -66,10 +71,10 @@ def test_the_verdict_turns_where_it_is_said_to(at_most: bool) -> None:
         def at(threshold: float, comparisons: list[list[Choice]] = comparisons) -> Verdict:
             return judged(comparisons, (-math.inf, threshold) if at_most else (threshold, math.inf))
 
-        assert at(turns.supported + weaker) is S
-        assert at(turns.supported - weaker) is not S
-        assert at(turns.contradicted - weaker) is C
-        assert at(turns.contradicted + weaker) is not C
+        assert at(turns.supported + weaker) == S
+        assert at(turns.supported - weaker) != S
+        assert at(turns.contradicted - weaker) == C
+        assert at(turns.contradicted + weaker) != C
 
 
 INFINITE = (math.inf, math.inf)
@@ -90,26 +95,26 @@ INFINITE = (math.inf, math.inf)
     ],
 )
 def test_an_infinite_interval_turns_nowhere(key: Threshold, span: Span, verdict: Verdict | None) -> None:
-    choices = [[Choice("", span[1], span, span, 10)]]
+    choices = [[choice(span[1], span, span, 10)]]
     everywhere = turns_of(key, choices).everywhere
-    assert everywhere == (verdict and verdict.value)
+    assert everywhere == verdict
     for at in (1.001, 3.0, 1e300):
         region = {"at_most": (-math.inf, at), "at_least": (at, math.inf), "within_factor": (1 / at, at)}[key]
-        assert everywhere in (None, judged(choices, region).value)
+        assert everywhere in (None, judged(choices, region))
 
 
 def test_runs_to_decide() -> None:
     """The half-width is 0.4 and the distance 0.1 with ten runs: 160 runs have a quarter of the width."""
-    open_ = Choice("", 1.0, (0.6, 1.4), (0.5, 1.5), 10)
+    open_ = choice(1.0, (0.6, 1.4), (0.5, 1.5), 10)
     assert open_.runs_to_decide((-math.inf, 1.1), logarithmic=False) == pytest.approx(160, abs=1)
     # Outside, the shared interval must leave the region: 0.5 to 0.1.
     assert open_.runs_to_decide((-math.inf, 0.9), logarithmic=False) == pytest.approx(250, abs=1)
     assert open_.runs_to_decide((0.9, 1.2), logarithmic=False) == pytest.approx(160, abs=1)
     assert open_.runs_to_decide((-math.inf, 1.5), logarithmic=False) == 0
     assert open_.runs_to_decide((-math.inf, 1.001), logarithmic=False) is None
-    assert Choice("", 1.0, (0.0, 2.0), (0.0, 3.0), 10).runs_to_decide((0.5, math.inf), logarithmic=True) is None
+    assert choice(1.0, (0.0, 2.0), (0.0, 3.0), 10).runs_to_decide((0.5, math.inf), logarithmic=True) is None
     # An end that no number of runs moves, on the side that decides and on the other one.
-    assert Choice("", 0.3, (0.1, 1.0), (0.1, 1.0), 10, (1.0,)).runs_to_decide((0.5, math.inf), False) is None
-    assert Choice("", 67.0, (8.0, math.inf), (5.0, math.inf), 50, (math.inf,)).runs_to_decide((10.0, math.inf), True)
-    wide = Choice("", 2.0, (1.0, 4.0), (0.5, 8.0), 10)
+    assert choice(0.3, (0.1, 1.0), (0.1, 1.0), 10, (1.0,)).runs_to_decide((0.5, math.inf), False) is None
+    assert choice(67.0, (8.0, math.inf), (5.0, math.inf), 50, (math.inf,)).runs_to_decide((10.0, math.inf), True)
+    wide = choice(2.0, (1.0, 4.0), (0.5, 8.0), 10)
     assert wide.runs_to_decide((-math.inf, 2 * 2**0.5), logarithmic=True) == pytest.approx(40, abs=1)

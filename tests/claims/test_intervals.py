@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from resaudit.audit.build import finding
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
@@ -102,11 +101,11 @@ def test_a_table_has_welchs_interval_whatever_the_order_of_its_rows() -> None:
     for rows_ in (table, table.sample(frac=1, random_state=2)):
         point = result(ends, rows_).points[0]
         expected = stats.ttest_ind(noise[16], noise[2], equal_var=False).confidence_interval(0.95)
-        assert point.own == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
+        assert point.choices[0].own == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
         point = result(overall, rows_).points[0]
         low, high = stats.t.interval(0.95, freedom, loc=middle, scale=np.sqrt(parts.sum()))
-        assert point.own == pytest.approx((low, high))
-        assert point.runs == 5
+        assert point.choices[0].own == pytest.approx((low, high))
+        assert point.n == 5
 
 
 CHECKS = [
@@ -146,7 +145,7 @@ def paired_table(check: Check, by: str, shuffled: bool) -> pd.DataFrame:
 
 
 def ends_of(check: Check, table: pd.DataFrame) -> list[tuple[float, float, float]]:
-    return [(p.effect, *p.own) for p in result(check, table).points]
+    return [(p.effect, *p.choices[0].own) for p in result(check, table).points]
 
 
 @pytest.mark.parametrize(("check", "by"), CHECKS)
@@ -163,7 +162,7 @@ def test_a_run_counts_whether_or_not_another_network_has_its_number(check: Check
     apart = table[of_one & (table["run"] < 6) | ~of_one & (table["run"] >= 2)]
     same = apart.assign(run=apart["run"].where(of_one, apart["run"] - 2))
     assert ends_of(check, apart) == [pytest.approx(point, rel=1e-9) for point in ends_of(check, same)]
-    assert {p.runs for p in result(check, apart).points} == {6}
+    assert {p.n for p in result(check, apart).points} == {6}
 
 
 def test_runs_without_a_value_change_neither_n_nor_the_interval() -> None:
@@ -172,8 +171,10 @@ def test_runs_without_a_value_change_neither_n_nor_the_interval() -> None:
     unknown = (table["network"] == "a") & (table["run"] >= 5)
     found = result(check, table.assign(resolved=~unknown)).points
     expected = result(check, table[~unknown]).points
-    assert [p.runs for p in found] == [5, 5]
-    assert [(p.effect, *p.own) for p in found] == [pytest.approx((p.effect, *p.own)) for p in expected]
+    assert [p.n for p in found] == [5, 5]
+    assert [(p.effect, *p.choices[0].own) for p in found] == [
+        pytest.approx((p.effect, *p.choices[0].own)) for p in expected
+    ]
 
 
 @pytest.mark.parametrize("logarithmic", [True, False])
@@ -213,7 +214,7 @@ def test_a_network_whose_every_rate_diverges_counts_against_a_low_loss() -> None
     assert verdict(low, diverged(1)) == verdict(lower, diverged(1)) == "inconclusive"
     assert verdict(low, diverged(2)) == verdict(lower, diverged(2)) == "contradicted"
     assert verdict(low, diverged(8)) == verdict(lower, diverged(8)) == "contradicted"
-    assert result(low, diverged(8)).points[0].runs == 8, "none vanishes"
+    assert result(low, diverged(8)).points[0].n == 8, "none vanishes"
 
 
 def test_memory_is_linear_in_the_runs() -> None:
@@ -235,7 +236,7 @@ def test_a_check_of_5000_runs_stays_small() -> None:
     found = result(GrowthExponent(networks=["a"], column=C, at_least=0.5), table)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert {p.runs for p in found.points} == {5000}
+    assert {p.n for p in found.points} == {5000}
     assert peak < 50e6
 
 
@@ -254,7 +255,6 @@ def test_an_interval_that_covers_less_than_its_level_says_so() -> None:
     fall = judge(claim(EarlyFall(network="a", column="index", within=0.01, at_least=0.1)), index, "laptop")
     assert fall.checks[0].coverage == covered(8, 0.95, logarithmic=False) < 0.93
     assert mentions(why(fall), f"{100 * covered(8, 0.95, False):.0f} %", "log-normal", "n = 8")
-    assert finding(fall.checks[0], []).coverage == fall.checks[0].coverage
     ratio = judge(claim(GrowthExponent(networks=["a"], column=C, at_least=0.5)),
                   by_depth({"a": lambda d: np.full(8, d)}), "laptop")  # fmt: skip
     assert ratio.checks[0].coverage is None
@@ -265,7 +265,7 @@ def test_the_interval_of_one_run_covers_whatever_the_effect_can_be() -> None:
     table = sweep({"a": lambda _, rate: 0.1 if rate == 0.1 else 5.0})
     excess = FinalExcess(networks=["a"], at_most=0.5)
     alone = judge(claim(excess, runs=1), table[table["run"] == 0], "laptop")
-    assert [point.own for point in alone.checks[0].points] == [(0.0, pytest.approx(999_999))] * 2
+    assert [point.choices[0].own for point in alone.checks[0].points] == [(0.0, pytest.approx(999_999))] * 2
     assert alone.checks[0].coverage is None
     assert "log-normal" not in why(alone)
     # Two have an interval, which is too narrow.

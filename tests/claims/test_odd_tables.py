@@ -30,7 +30,8 @@ from resaudit.claims.checks.rates import (
 from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
 from resaudit.claims.checks.steps import MonotoneRuns, ShareOfSteps
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
-from resaudit.claims.verdicts import Judgement, judge, range_of
+from resaudit.claims.records import Judgement
+from resaudit.claims.verdicts import judge, range_of
 from resaudit.claims.words import why
 from resaudit.plan.check import Check, checks_by_name
 from tests.claims.made import along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
@@ -238,7 +239,7 @@ def test_every_check_gives_a_judgement_with_a_reason_or_one_line(name: str) -> N
             assert "nan" not in words.split()
             # Where nothing is measured it is said why.
             checks = [] if isinstance(said, str) else said.checks
-            assert all(found.points or found.measured.without_effect for found in checks), (name, check)
+            assert all(found.points or found.left_out for found in checks), (name, check)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +255,7 @@ def test_nothing_is_supported_where_there_is_nothing_to_support_it(name: str) ->
         if name in ("one row", "one run") and isinstance(check, ShareOfRuns):  # a row has the counts of many
             continue
         said = judged(check, odd)
-        assert isinstance(said, str) or said.verdict.value != "supported", (check, said)
+        assert isinstance(said, str) or said.verdict != "supported", (check, said)
 
 
 @pytest.mark.parametrize("name", ["infinite", "infinite of a", "infinite in a run", "diverged", "a diverged"])
@@ -265,15 +266,15 @@ def test_a_run_that_diverges_supports_no_claim_whichever_way_it_points(name: str
         seen = diverged.columns[~(diverged == table).all()].intersection([column, *check.reads, *check.columns])
         if "run" not in table or seen.empty or not found.points or check.about_divergence:
             continue
-        low, high = min(p.own[0] for p in found.points), max(p.own[1] for p in found.points)
-        least, most = range_of(found.measured)
+        ends = [end for point in found.points for choice in point.choices for end in choice.own]
+        (low, high), (least, most) = (min(ends), max(ends)), range_of(check.measure(table, 3))
         # Just what the honest runs show, unless that is all that can be.
         for threshold in [{"at_least": low}] * (low > least) + [{"at_most": high}] * (high < most):
             asked = check.model_copy(update={"at_least": None, "at_most": None, "within_factor": None} | threshold)
             assert verdict(asked, table) == "supported", asked
             tried, said = tried + 1, judged(asked, diverged)
-            if not isinstance(said, str) and said.verdict.value == "supported":
-                broken.append((asked, [(p.where, p.effect, p.own) for p in said.checks[0].points]))
+            if not isinstance(said, str) and said.verdict == "supported":
+                broken.append((asked, [(p.where, p.effect, p.ends) for p in said.checks[0].points]))
     assert tried > 10
     assert not broken, broken
 
@@ -359,8 +360,8 @@ def at_one_rate(a: float, b: float) -> pd.DataFrame:
 def test_networks_at_the_optimum_have_no_ratio_and_it_is_said() -> None:
     found = result(FinalLossRatio(network="a", others=["b"], within_factor=10), at_one_rate(0.0, 0.0))
     assert found.points == []
-    assert found.verdict.value == "inconclusive"
-    (missing,) = found.measured.missing
+    assert found.verdict == "inconclusive"
+    (missing,) = found.missing
     assert missing.startswith("b, depth 4:")
     reached = FinalLossRatio(network="a", others=["b"], at_least=10)
     # Only one of them is there.
@@ -373,7 +374,7 @@ def test_excess_losses_far_below_the_last_digit_of_the_loss_are_told_apart() -> 
     assert table["final_loss"].min() == 0.337
     found = result(FinalLossRatio(network="a", others=["b"], at_least=10), table)
     assert [p.effect for p in found.points] == [pytest.approx(1e5)]
-    assert found.verdict.value == "supported"
+    assert found.verdict == "supported"
 
 
 def test_a_network_of_which_every_rate_diverged_counts_against_it() -> None:
@@ -381,7 +382,7 @@ def test_a_network_of_which_every_rate_diverged_counts_against_it() -> None:
     for one, other, rate, verdict_ in (("a", "b", np.inf, "supported"), ("b", "a", 0.0, "contradicted")):
         higher = result(BestRateRatio(network=one, others=[other], at_least=2), table)
         assert [p.effect for p in higher.points] == [rate] * 2
-        assert higher.verdict.value == verdict_
+        assert higher.verdict == verdict_
         ratio = {"supported": "inconclusive"}.get(verdict_, verdict_)
         assert verdict(FinalLossRatio(network=one, others=[other], at_least=2), table) == ratio
     for excess, expected in (("a", "supported"), ("b", "contradicted")):
@@ -389,7 +390,7 @@ def test_a_network_of_which_every_rate_diverged_counts_against_it() -> None:
     none = with_excess(SWEPT, SWEPT["run"] < 2, np.inf)
     found = result(BestRateRatio(**BOTH, at_least=2), none)
     assert found.points == []
-    assert [missing.split(":")[0] for missing in found.measured.missing] == [f"b, depth {d}" for d in (4, 16)]
+    assert [missing.split(":")[0] for missing in found.missing] == [f"b, depth {d}" for d in (4, 16)]
 
 
 def test_a_rate_that_not_every_run_tried_is_not_the_best() -> None:
@@ -398,8 +399,8 @@ def test_a_rate_that_not_every_run_tried_is_not_the_best() -> None:
     # The best of those that all tried.
     assert found.points[0].effect == pytest.approx(0.01, rel=1e-3)
     untried = {f"a, depth {d}, rate {rate}" for d in (4, 16) for rate in (1, 10)}
-    assert {line.split(":")[0] for line in found.measured.missing} == untried
-    assert {line.split(":")[0] for line in found.measured.excluded} == {f"a, depth {d}" for d in (4, 16)}
+    assert {line.split(":")[0] for line in found.missing} == untried
+    assert {line.split(":")[0] for line in found.excluded} == {f"a, depth {d}" for d in (4, 16)}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.on_table import judgement_on
+from resaudit.claims.verdicts import judgement_on
 from resaudit.figures.draw import reference_file
 from tests.claims.made import mentions
 from tests.conftest import configured
@@ -32,7 +32,7 @@ def test_a_fault_leaves_the_claim_open_with_the_keys_of_its_row(
     table = table.astype({column: object} if isinstance(value, str) else {})
     table.loc[4, column] = value
     judgement = judgement_on(config, PAPER, claim, table)
-    assert (judgement.verdict.value, len(judgement.checks)) == ("inconclusive", len(config.claims[PAPER][claim].checks))
+    assert (judgement.verdict, len(judgement.checks)) == ("inconclusive", len(config.claims[PAPER][claim].checks))
     assert judgement.obstacle.startswith("cannot be judged at ")
     assert mentions(judgement.obstacle, *named)
 

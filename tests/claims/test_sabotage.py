@@ -6,8 +6,7 @@ claim fails as it is, what was found must.
 
 import pytest
 
-from resaudit.claims.decision import Verdict
-from resaudit.claims.verdicts import Judgement
+from resaudit.claims.records import Judgement
 from resaudit.claims.words import why
 from tests.claims.committed import as_committed, judged, table_of
 from tests.conftest import configured
@@ -43,7 +42,7 @@ def reference(claim: str) -> str:
 
 
 def found(judgement: Judgement, verdict: str) -> int:
-    return sum(point.verdict.value == verdict for f in judgement.checks for point in f.points)
+    return sum(point.verdict == verdict for f in judgement.checks for point in f.points)
 
 
 def failures(judgement: Judgement) -> int:
@@ -60,7 +59,7 @@ def test_swapped_labels_turn_the_verdict(name: str) -> None:
     sabotaged = judged(reference(name), name, table.assign(network=swapped))
     fewer_hold = found(sabotaged, "supported") < found(honest, "supported")
     turned = honest.verdict != sabotaged.verdict or failures(sabotaged) > failures(honest) or fewer_hold
-    if as_committed(reference(name), name).verdict is Verdict.supported:
+    if as_committed(reference(name), name).verdict == "supported":
         assert turned, why(sabotaged)
     else:
         assert turned or why(sabotaged) != why(honest)
@@ -74,7 +73,7 @@ def test_reversed_depths_turn_the_verdict_on_the_weights() -> None:
     keys = zip(table["network"], table["depth"], strict=True)
     honest = as_committed(reference(name), name)
     sabotaged = judged(reference(name), name, table.assign(depth=[reverse[key] for key in keys]))
-    checks = [{f.name: f.verdict.value for f in judgement.checks} for judgement in (honest, sabotaged)]
+    checks = [{f.name: f.verdict for f in judgement.checks} for judgement in (honest, sabotaged)]
     assert [each["shrinks-with-relus"] for each in checks] == ["contradicted", "contradicted"]
     assert failures(sabotaged) > failures(honest)
 

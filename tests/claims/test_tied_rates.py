@@ -189,7 +189,7 @@ def test_a_run_unknown_at_a_tied_rate_leaves_the_end_open() -> None:
     check, table = followed("at_the_end", True, True)
     unknown = ~table["shown"] & (table["run"] == 0) & (table["epoch"] == 100) & (table["network"] == "a")
     found = result(check, table.assign(resolved=~unknown))
-    assert [(point.ends, point.verdict.value) for point in found.points] == [((0.0, np.inf), INCONCLUSIVE)]
+    assert [(point.ends, point.verdict) for point in found.points] == [((0.0, np.inf), INCONCLUSIVE)]
 
 
 @pytest.mark.parametrize(("name", "ends"), [("early_fall of the whole", (-np.inf, 1)), ("peak_at_drop", (0, np.inf))])
@@ -232,8 +232,8 @@ def test_ratios_of_best_rates_are_of_all_pairs_of_tied_ones(kind, names, places,
     # Of the smallest of each.
     assert (point.where, point.effect) == (where, pytest.approx(10))
     assert point.ends == pytest.approx((1, 100))
-    assert found.verdict.value == SUPPORTED
-    assert found.measured.excluded == []
+    assert found.verdict == SUPPORTED
+    assert found.excluded == []
     assert verdict(kind(**names, at_least=1.7), table) == INCONCLUSIVE
     assert verdict(kind(**names, at_most=0.9), table) == CONTRADICTED
     said = why(judge(claim(kind(**names, at_least=1.7)), table, "laptop"))
@@ -250,11 +250,11 @@ def test_a_best_rate_at_the_edge_of_the_grid_leaves_ratios_of_rates_open(kind, n
     for position, (network, depth) in enumerate(places):
         best = dict.fromkeys(places, (0.1,)) | {places[position]: tied}
         inside, ended = (result(kind(**names, within_factor=20), rates_of(best, beyond)) for beyond in (True, False))
-        assert inside.verdict.value == SUPPORTED
-        assert ended.verdict.value == INCONCLUSIVE
+        assert inside.verdict == SUPPORTED
+        assert ended.verdict == INCONCLUSIVE
         assert [(p.where, p.ends) for p in ended.points] == [(where, (0.0, np.inf))]
         said = f"{network}, depth {depth}: a rate at the edge of the grid is tied for the best"
-        assert (inside.measured.excluded, ended.measured.excluded) == ([], [said])
+        assert (inside.excluded, ended.excluded) == ([], [said])
 
 
 @pytest.mark.parametrize(("kind", "names", "places", "where"), PAIRS)
@@ -262,9 +262,9 @@ def test_a_best_rate_at_the_edge_of_the_grid_leaves_ratios_of_rates_open(kind, n
 def test_a_grid_of_one_rate_says_nothing_of_the_best(kind, names, places, where, threshold) -> None:  # type: ignore[no-untyped-def]
     table = rates_of(dict.fromkeys(places, (0.1,)))
     found = result(kind(**names, **threshold), table[table["learning_rate"] == 0.1])
-    assert found.verdict.value == INCONCLUSIVE
+    assert found.verdict == INCONCLUSIVE
     assert [(p.where, p.ends) for p in found.points] == [(where, (0.0, np.inf))]
-    assert len(found.measured.excluded) == 2
+    assert len(found.excluded) == 2
 
 
 FALLING = {"a": lambda _, rate: 0.001 / rate, "b": lambda _, rate: 0.1 if rate == 0.1 else 1.0}
@@ -274,13 +274,13 @@ def test_a_loss_that_still_falls_at_the_edge_of_the_grid_leaves_claims_on_losses
     excess = FinalExcess(networks=["a"], at_most=0.5)
     for check, places in ((excess, ["a, depth 4"]), (FinalLossRatio(**BOTH, at_least=2), ["b, depth 4"])):
         inside, ended = (result(check, sweep(FALLING, depths=(4,), beyond=beyond)) for beyond in (True, False))
-        assert inside.verdict.value == SUPPORTED
-        assert ended.verdict.value == INCONCLUSIVE
+        assert inside.verdict == SUPPORTED
+        assert ended.verdict == INCONCLUSIVE
         ((where, (low, high)),) = [(p.where, p.ends) for p in ended.points]
         # An excess is at most that at the start.
         assert (where, low, high) == (places[0], 0.0, pytest.approx(999_999) if check is excess else np.inf)
         said = "a, depth 4: the loss still falls at the edge of the grid"
-        assert (inside.measured.excluded, ended.measured.excluded) == ([], [said])
+        assert (inside.excluded, ended.excluded) == ([], [said])
     flat = sweep({"a": lambda *_: 0.1}, depths=(4,), beyond=False)
     # At the edge, but no longer falling.
     assert verdict(excess, flat) == SUPPORTED
@@ -334,23 +334,23 @@ def test_runs_that_do_not_diverge_bound_a_network_whose_fresh_runs_diverge_at_ev
         found = result(check, confirmed_where_some_diverge({network: 2}))
         (point,) = found.points
         assert point.effect == pytest.approx(effect, rel=0.02)
-        assert found.verdict.value == expected
+        assert found.verdict == expected
         assert (point.ends[1] == most) if network == "b" else (point.ends[0] == 0.0)
-        assert any(mentions(said, f"{network}, depth 4") for said in found.measured.excluded)
+        assert any(mentions(said, f"{network}, depth 4") for said in found.excluded)
 
 
 @pytest.mark.parametrize("name", ["ratio", "pairs"])
 def test_a_bound_wants_as_many_runs_as_any_loss(name: str) -> None:
     check, *_ = BOUNDED[name]
     enough, few = (result(check, confirmed_where_some_diverge({"b": count})) for count in (5, 6))
-    assert (len(enough.points), few.verdict.value) == (1, INCONCLUSIVE)
-    assert mentions(few.measured.missing[0], 2, 3)
+    assert (len(enough.points), few.verdict) == (1, INCONCLUSIVE)
+    assert mentions(few.missing[0], 2, 3)
 
 
 def test_the_excess_of_a_network_is_bounded_by_its_runs_that_do_not_diverge() -> None:
     for at_most, expected in ((0.1, INCONCLUSIVE), (0.01, CONTRADICTED)):
         found = result(FinalExcess(networks=["b"], at_most=at_most), confirmed_where_some_diverge({"b": 2}))
-        assert found.verdict.value == expected
+        assert found.verdict == expected
         (point,) = found.points
         assert point.ends[0] == pytest.approx(point.effect, rel=0.05)
         assert point.ends[1] > 1000 * point.effect  # the excess at the start

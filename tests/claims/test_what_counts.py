@@ -25,15 +25,16 @@ from resaudit.claims.checks.rates import (
 )
 from resaudit.claims.checks.rows import epoch_at
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
-from resaudit.claims.decision import Choice, Verdict
 from resaudit.claims.intervals import LeftOut
-from resaudit.claims.verdicts import CheckResult, Judged, judge, judge_point, unmeasured
+from resaudit.claims.records import Comparison
+from resaudit.claims.verdicts import judge, judge_point, judged_check, worst_of
 from resaudit.claims.words import why
 from resaudit.plan.check import Check
 from tests.claims.made import (
     RUNS,
     along_training,
     by_depth,
+    choice,
     claim,
     mentions,
     result,
@@ -57,8 +58,8 @@ def flat(level: float) -> Callable[[np.ndarray], np.ndarray]:
 TRAINED = along_training({"a": flat(0.5), "b": flat(1.0)})
 
 
-def said_of(points: list[Judged], check: Check) -> str:
-    worst = CheckResult("part", check, Verdict.inconclusive, Measured("", ""), 0.95, points).worst
+def said_of(points: list[Comparison], check: Check) -> str:
+    worst = worst_of(check, points)
     assert worst is not None
     return worst.where
 
@@ -68,9 +69,11 @@ def said_of(points: list[Judged], check: Check) -> str:
     [(Check(at_most=1), "highest"), (Check(at_least=1), "lowest"), (Check(within_factor=2), "lowest")],
 )
 def test_the_worst_point_is_the_one_whose_interval_reaches_furthest(check: Check, worst: str) -> None:
+    ends = {"narrow": (0.9, 1.1), "highest": (0.4, 5.0), "lowest": (0.1, 1.2)}
     points = [
-        Judged(where, (Choice("", 1.0, ends, ends, 3),), (Verdict.inconclusive,), Verdict.inconclusive)
-        for where, ends in {"narrow": (0.9, 1.1), "highest": (0.4, 5.0), "lowest": (0.1, 1.2)}.items()
+        Comparison(where=where, effect=1.0, low=low, high=high, n=10, verdict="inconclusive", choices=[made])
+        for where, (low, high) in ends.items()
+        for made in [choice(1.0, (low, high), (low, high))]
     ]
     assert said_of(points, check) == said_of(points[::-1], check) == worst
 
@@ -80,13 +83,15 @@ def test_an_interval_that_touches_the_threshold_from_the_other_side_is_undecided
     found = judge_point(
         check, Point("here", (Effect(end, (LeftOut(np.array([1.0, end, end]), 3),), 3),)), 0.95, 0.95, Measured("", "")
     )
-    assert set(found.own) == {1.0, end}
-    assert found.verdict is Verdict.inconclusive
+    assert set(found.ends) == {1.0, end}
+    assert found.verdict == "inconclusive"
 
 
 def test_a_finding_is_exact_only_if_no_point_of_it_has_a_spread() -> None:
     points = [Point("one", (Effect(1.0, (), 1),)), Point("other", (Effect(1.0, (LeftOut(np.ones(3), 3),), 3),))]
-    assert not CheckResult("part", Check(at_most=1), Verdict.supported, Measured("", "", points), 0.95).exact
+    check = MeanOfRuns(column="x", per=["y"], at_most=1)
+    found = [judged_check(claim(check), "part-0", Measured("", "", of), 0.95).exact for of in (points[:1], points)]
+    assert found == [True, False]
 
 
 def measured(draws: int = 4) -> pd.DataFrame:
@@ -109,14 +114,14 @@ FALLS = GrowthExponent(column="value", by="units", rows={"property": "p"}, span=
 def test_of_a_value_that_no_row_has_those_that_there_are_are_said(misspelt: Check, there: str) -> None:
     table = measured().rename(columns={"draw": "run"})
     judgement = judge(claim(misspelt), table, "laptop")
-    assert judgement.verdict is Verdict.inconclusive
+    assert judgement.verdict == "inconclusive"
     assert there in why(judgement)
 
 
 def test_only_intervals_share_the_error_rate_and_an_error_as_large_as_its_tolerance_counts() -> None:
     identities = IdentitiesHold(properties=["p", "q"], at_most=1)
     judgement = judge(claim(identities, FALLS), measured(), "laptop")
-    assert judgement.verdict is Verdict.supported
+    assert judgement.verdict == "supported"
     assert {found.level for found in judgement.checks} == {0.95}
 
 
@@ -124,7 +129,7 @@ def test_draws_are_counted_as_runs_are() -> None:
     identities = IdentitiesHold(properties=["p"], at_most=1)
     assert verdict(identities, measured(), runs=4) == "supported"
     few = judge(claim(identities, runs=5), measured(), "laptop")
-    assert few.verdict is Verdict.inconclusive
+    assert few.verdict == "inconclusive"
     assert mentions(few.obstacle, 5, "draws", 4)
 
 
@@ -138,8 +143,8 @@ def test_a_property_that_is_missing_or_of_too_few_rows_is_not_supported_by_the_o
     assert verdict(check, table) == "supported"
     for fewer in (table[table["property"] == "p"], table[(table["property"] == "p") | (table["draw"] < 1)]):
         judgement = judge(claim(check, runs=3), fewer, "laptop")
-        assert judgement.verdict is Verdict.inconclusive
-        assert unmeasured(check, judgement.checks[0].points) == ["q"]
+        assert judgement.verdict == "inconclusive"
+        assert judgement.checks[0].unmeasured == ["q"]
         assert mentions(why(judgement), "q")
 
 
@@ -150,15 +155,15 @@ def test_the_least_number_of_runs_is_enough_and_one_fewer_is_not() -> None:
     assert [p.where for p in found.points] == [f"a, depth {d} over 2" for d in (4, 8, 16)] + [
         f"b, depth {d} over 2" for d in (4, 8)
     ]
-    assert found.measured.missing == ["b, depth 16: 2 runs, 3 are needed"]
+    assert found.missing == ["b, depth 16: 2 runs, 3 are needed"]
     # The others are not all it says.
-    assert judge(claim(constant), table, "laptop").verdict is Verdict.inconclusive
+    assert judge(claim(constant), table, "laptop").verdict == "inconclusive"
 
 
 def test_the_number_of_runs_told_is_the_smaller_one() -> None:
     table = by_depth({"a": lambda d: spread(3, 1.01, RUNS if d < 16 else 4)})
     found = result(RatioAcrossDepths(networks=["a"], column=C, within_factor=1.1), table)
-    assert [p.runs for p in found.points] == [8, 8, 4]
+    assert [p.n for p in found.points] == [8, 8, 4]
 
 
 @pytest.mark.parametrize("common", [0, 2, 3])
@@ -167,8 +172,8 @@ def test_layers_of_a_network_need_enough_runs_that_are_in_all_of_them(common: in
     table = by_depth({"a": lambda d: spread(d, 1.01, 4)}, depths=(2, 16)).rename(columns={"depth": "layer"})
     moved = (table["layer"] == 16) & (table["run"] >= common)
     found = result(growth, table.assign(run=table["run"].where(~moved, table["run"] + 100)))
-    assert (len(found.points), found.verdict.value) == ((1, "supported") if common == 3 else (0, "inconclusive"))
-    assert [mentions(line, common, 3) for line in found.measured.missing] == [True] * (common < 3)
+    assert (len(found.points), found.verdict) == ((1, "supported") if common == 3 else (0, "inconclusive"))
+    assert [mentions(line, common, 3) for line in found.missing] == [True] * (common < 3)
 
 
 def test_runs_and_depths_are_needed_of_every_network() -> None:
@@ -201,8 +206,8 @@ def test_a_network_all_unresolved_is_not_supported_by_the_others(check: Check) -
     table = by_depth({"a": lambda d: spread(d, 1.01), "b": lambda d: spread(d, 1.01)})
     assert verdict(check, table) == "supported"
     judgement = judge(claim(check), table.assign(resolved=table["network"] != "b"), "laptop")
-    assert judgement.verdict is Verdict.inconclusive
-    assert unmeasured(check, judgement.checks[0].points) == ["b"]
+    assert judgement.verdict == "inconclusive"
+    assert judgement.checks[0].unmeasured == ["b"]
     assert mentions(why(judgement), "b")
 
 
@@ -235,7 +240,7 @@ def test_a_tenth_percentile_under_the_noise_floor_is_no_evidence() -> None:
     table = by_depth({"a": lambda _: spread(3, 1.01)}).rename(columns={C: "lambda_p10"})
     table.loc[(table["depth"] == 16) & (table["run"] == 0), "resolved"] = False
     found = result(RatioAcrossDepths(networks=["a"], column="lambda_p10", within_factor=1.1), table)
-    (excluded,) = found.measured.excluded
+    (excluded,) = found.excluded
     assert mentions(excluded, "a, depth 16", "1 of 8")
 
 
@@ -254,9 +259,9 @@ def test_the_losses_compared_are_those_that_enough_runs_of_all_networks_pass() -
     assert [p.where for p in found.points] == [
         f"b, loss {loss:.3g}" for loss in (largest, np.sqrt(largest * smallest), smallest)
     ]
-    assert [p.runs for p in found.points] == [3, 8, 8]
+    assert [p.n for p in found.points] == [3, 8, 8]
     swapped = AtEveryLoss(network="b", others=["a"], column=C, at_least=1, losses=3)
-    assert [p.runs for p in result(swapped, table).points] == [3, 8, 8]
+    assert [p.n for p in result(swapped, table).points] == [3, 8, 8]
 
 
 def test_the_losses_compared_end_where_enough_runs_of_all_networks_do() -> None:
@@ -264,14 +269,14 @@ def test_the_losses_compared_end_where_enough_runs_of_all_networks_do() -> None:
     table = TRAINED.assign(loss=TRAINED["loss"] * np.where(TRAINED["network"] == "a", 1, 1 + TRAINED["run"] / 10))
     found = result(EVERY, table)
     assert [p.where for p in (found.points[0], found.points[-1])] == ["b, loss 4", "b, loss 0.48"]
-    assert [p.runs for p in found.points] == [8, 8, 3]
+    assert [p.n for p in found.points] == [8, 8, 3]
 
 
 def test_the_ends_of_the_losses_are_those_runs_own_ends_and_not_just_beside() -> None:
     table = TRAINED.assign(loss=TRAINED["loss"] * 1.1 / 3)
     found = result(EVERY.model_copy(update={"losses": 20}), table)
-    assert [p.runs for p in found.points] == [RUNS] * 20
-    assert not found.measured.excluded
+    assert [p.n for p in found.points] == [RUNS] * 20
+    assert not found.excluded
 
 
 @pytest.mark.parametrize("network", ["a", "b"])
@@ -280,11 +285,11 @@ def test_losses_at_which_too_few_runs_are_known_are_left_out(check: Check, netwo
     for known, enough in ((3, True), (2, False)):
         unknown = (TRAINED["network"] == network) & (TRAINED["run"] >= known) & (TRAINED["epoch"] == 100)
         found = result(check, TRAINED.assign(resolved=~unknown))
-        assert any(mentions(line, known, 3) for line in found.measured.without_effect) is not enough
+        assert any(mentions(line, known, 3) for line in [*found.missing, *found.excluded]) is not enough
         if check is EVERY:
-            assert [p.runs for p in found.points] == [8, 8, known][: 3 if enough else 2]
+            assert [p.n for p in found.points] == [8, 8, known][: 3 if enough else 2]
         else:
-            assert [p.runs for p in found.points] == ([known] if enough else [])
+            assert [p.n for p in found.points] == ([known] if enough else [])
 
 
 @pytest.mark.parametrize("kind", [AtEveryLoss, LargeAgainstSmallLoss])
@@ -299,11 +304,11 @@ def test_where_networks_share_no_loss_it_is_said() -> None:
     for apart in (10, 20, 100):
         table = TRAINED.assign(loss=TRAINED["loss"].where(of_a, TRAINED["loss"] / apart))
         (check,) = judge(claim(EVERY), table, "laptop").checks
-        assert (check.points, [mentions(line, "no loss", 3) for line in check.measured.missing]) == ([], [True])
+        assert (check.points, [mentions(line, "no loss", 3) for line in check.missing]) == ([], [True])
     for known in (0, 2):
         table = TRAINED.assign(loss=TRAINED["loss"].where(of_a | (TRAINED["run"] < known), np.inf))
         (check,) = judge(claim(ENDS), table, "laptop").checks
-        assert (check.points, [mentions(line, "b", known, 3) for line in check.measured.missing]) == ([], [True])
+        assert (check.points, [mentions(line, "b", known, 3) for line in check.missing]) == ([], [True])
 
 
 @pytest.mark.parametrize("network", ["a", "b"])
@@ -312,7 +317,7 @@ def test_a_run_unknown_at_the_end_leaves_the_end_open(network: str) -> None:
     # Of eight runs, the median's interval ends at the extremes; nor may the run be passed over.
     for table in (TRAINED.assign(resolved=~unknown), TRAINED[~unknown]):
         (point,) = result(END, table).points
-        assert (point.verdict.value, point.runs, point.own) == ("inconclusive", 8, (0.0, np.inf))
+        assert (point.verdict, point.n, point.choices[0].own) == ("inconclusive", 8, (0.0, np.inf))
 
 
 def test_ratios_are_of_geometric_means_and_runs_of_one_number_are_not_paired() -> None:
@@ -322,8 +327,8 @@ def test_ratios_are_of_geometric_means_and_runs_of_one_number_are_not_paired() -
     same = result(EVERY, TRAINED.assign(**{C: skewed})).points[0]
     other = 10.0 ** np.where(TRAINED["run"] % 2, 0, 2)
     apart = result(EVERY, TRAINED.assign(**{C: np.where(TRAINED["network"] == "a", skewed, other)})).points[0]
-    assert (*same.own, same.effect) == pytest.approx((*apart.own, 1))
-    assert apart.own[0] < 0.5
+    assert (*same.choices[0].own, same.effect) == pytest.approx((*apart.choices[0].own, 1))
+    assert apart.choices[0].own[0] < 0.5
 
 
 def index_of(values: dict[int, float]) -> pd.DataFrame:
@@ -349,7 +354,7 @@ def test_an_index_without_a_fall_has_no_time_of_it() -> None:
     for table in (index_of({0: 0.2}), index_of({0: 0.2, 5: 0.4})):
         found = result(check, table)
         assert found.points == []
-        (missing,) = found.measured.missing
+        (missing,) = found.missing
         assert mentions(missing, "all runs", 0, 3)
 
 
@@ -359,7 +364,7 @@ def test_runs_that_diverged_do_not_count_when_things_happen() -> None:
     for known, places in ((3, 1), (2, 0)):
         diverged = (table["run"] >= known) & (table["epoch"] > 0)
         found = result(far, table.assign(loss=table["loss"].where(~diverged, np.inf)))
-        assert [p.runs for p in found.points] == [known] * places
+        assert [p.n for p in found.points] == [known] * places
 
 
 def test_curves_are_compared_by_their_arithmetic_means_where_both_have_enough_runs() -> None:
@@ -367,9 +372,9 @@ def test_curves_are_compared_by_their_arithmetic_means_where_both_have_enough_ru
     rows = [(n, 4, run, e, 1.0 if n == "b" or run else 5.0) for n in "ab" for run in range(4) for e in (0, 10)]
     table = pd.DataFrame(rows, columns=["network", "depth", "run", "epoch", "excess_loss"])
     assert result(check, table).points[0].effect == pytest.approx(2)
-    assert [p.runs for p in result(check, table[(table["network"] == "a") | (table["run"] < 3)]).points] == [3]
+    assert [p.n for p in result(check, table[(table["network"] == "a") | (table["run"] < 3)]).points] == [3]
     few = result(check, table[(table["network"] == "a") | (table["run"] < 2)])
-    assert few.measured.missing == ["depth 4, epoch 10: 2 runs, 3 are needed"]
+    assert few.missing == ["depth 4, epoch 10: 2 runs, 3 are needed"]
 
 
 THREE = sweep({"a": lambda d, r: 0.001 * d / r, "b": lambda d, r: 0.01 * d * r, "c": lambda _, r: r}, depths=(4, 8, 16))
@@ -402,32 +407,30 @@ def test_the_spread_is_over_all_rates_of_all_networks_at_one_depth() -> None:
     of_a = table["network"] == "a"
     few = result(check, table[of_a | (table["run"] < 2)])
     assert few.points == []
-    assert few.measured.missing == ["b, depth 16: 2 runs, 3 are needed"]
-    assert [(p.effect, p.runs) for p in result(check, table[of_a | (table["run"] > 4)]).points] == [
-        (pytest.approx(3), 3)
-    ]
+    assert few.missing == ["b, depth 16: 2 runs, 3 are needed"]
+    assert [(p.effect, p.n) for p in result(check, table[of_a | (table["run"] > 4)]).points] == [(pytest.approx(3), 3)]
 
 
 def test_sweeps_count_the_least_number_of_runs_and_no_fewer() -> None:
     check = FinalExcess(networks=["a"], at_most=1)
-    assert [p.runs for p in result(check, THREE[THREE["run"] < 3]).points] == [3, 3, 3]
+    assert [p.n for p in result(check, THREE[THREE["run"] < 3]).points] == [3, 3, 3]
     few = result(check, THREE[THREE["run"] < 2])
     assert few.points == []
-    assert few.measured.missing[0] == "a, depth 4: 2 runs, 3 are needed"
+    assert few.missing[0] == "a, depth 4: 2 runs, 3 are needed"
 
 
 def test_networks_of_a_sweep_have_an_interval() -> None:
     table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, rates=(0.1,), factor=5)
     point = result(FinalLossRatio(network="a", others=["b"], at_least=1), table).points[0]
     assert point.effect == pytest.approx(1)
-    assert point.own[0] < 0.8
+    assert point.choices[0].own[0] < 0.8
 
 
 def test_an_end_of_the_claims_side_for_each_end_of_the_values() -> None:
     table = measured().assign(value=lambda t: t["draw"] - 1.0)
     both = result(Magnitude(properties=["p"], at_least=-2, at_most=1), table)
     assert [(p.where, p.effect) for p in both.points] == [("p, least", -1), ("p, largest", 2)]
-    assert both.verdict is Verdict.contradicted
+    assert both.verdict == "contradicted"
 
 
 def test_every_network_that_a_check_speaks_of_is_named() -> None:
@@ -458,7 +461,7 @@ def test_curves_are_of_the_runs_that_have_one() -> None:
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "epoch", "excess_loss", "shown"])
     check = CurveRatio(network="a", other="b", epochs=[0.0, 1.0], within_factor=10)
-    assert [(p.effect, p.runs) for p in result(check, table).points] == [(pytest.approx(3), 4)] * 2
+    assert [(p.effect, p.n) for p in result(check, table).points] == [(pytest.approx(3), 4)] * 2
 
 
 def test_a_coordinate_that_is_not_a_whole_number_keeps_its_place() -> None:

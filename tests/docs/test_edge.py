@@ -130,7 +130,7 @@ RISING, FALLING, MIXED = [0.1, 0.2, 0.3, 0.4, 1.2, 0.9, 0.8], [0.9, 0.8, 0.7, 0.
 def test_the_papers_own_check_gives_every_verdict(curves: list[list[float]], verdict: str) -> None:
     """A rise after the first value of 1 does not count; without two values before it, there is nothing to count."""
     claim = configured().claims["edge"]["progressive-sharpening"]
-    assert judge(claim, rows_of("sharpness", *curves), "laptop").verdict.value == verdict
+    assert judge(claim, rows_of("sharpness", *curves), "laptop").verdict == verdict
 
 
 def test_the_papers_own_check_takes_means_over_spans_after_a_share_of_the_steps() -> None:

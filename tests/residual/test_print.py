@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from resaudit.claims.heatmap import plot as plot_matrix
+from resaudit.claims.robustness import heat_map as plot_matrix
 from resaudit.figures.drawing import plot_of, read_csv, save_drawing
 from resaudit.figures.style import escaped, panels, tables_in
 from resaudit.plan.composition import load

@@ -95,9 +95,11 @@ def _judged_by(claim: JudgedClaim) -> dict[str, str]:
 
 def _set_for_run(claim: JudgedClaim) -> dict[str, str]:
     """What a run sets otherwise than the repository, but for checks' parameters: minimum samples, limits."""
-    of_claim = {each.what: each.here for each in claim.set_for_run}
-    limits = {f"{c.name} limit": each.here for c in claim.checks for each in c.set_for_run if each.what == "limit"}
-    return of_claim | limits
+    return {
+        f"{each.check} limit" if each.check else each.what: each.here
+        for each in claim.set_for_run
+        if each.what == "limit" or not each.check
+    }
 
 
 def _settings(figure: DrawnFigure) -> Mapping[str, str]:

@@ -2,13 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from resaudit.audit import set_for_run
 from resaudit.audit.claim_models import ClaimUnderVariant, JudgedClaim, standings_of
 from resaudit.audit.deciding import would_decide
-from resaudit.audit.findings import finding
 from resaudit.audit.models import (
     Assumed,
     Audit,
@@ -23,16 +20,15 @@ from resaudit.audit.models import (
     Robustness,
     VerdictCounts,
 )
+from resaudit.audit.set_for_run import set_for_run
 from resaudit.audit.spot_check_words import spot_checks
 from resaudit.base.errors import ConfigError, OtherSettings, ResauditError, UnplannedTable
 from resaudit.base.files import sha256_of
 from resaudit.base.models import refusals
 from resaudit.base.papers import outside_papers
-from resaudit.claims.decision import Verdict
-from resaudit.claims.on_table import judgement_on
-from resaudit.claims.records import UNJUDGED, Commit, NamedVariant
+from resaudit.claims.records import UNJUDGED, Commit, Judgement, NamedVariant
 from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
-from resaudit.claims.verdicts import Judgement
+from resaudit.claims.verdicts import judgement_on
 from resaudit.claims.words import leaning, why
 from resaudit.figures.tables import Drawn, drawn, printed_values, refuse_undrawn
 from resaudit.jobs.provenance import commit_of, provenance
@@ -91,8 +87,8 @@ def judgements_of(
         judgement = judgement_on(config, paper, name, table)
         if table is None and not claim.not_yet:
             reason = reasons.get(figure, f"{figure} has not been drawn")
-            verdict = Verdict.inconclusive if reason.startswith(UNJUDGED) else judgement.verdict
-            judgement = replace(judgement, verdict=verdict, obstacle=reason)
+            verdict = "inconclusive" if reason.startswith(UNJUDGED) else judgement.verdict
+            judgement = judgement.model_copy(update={"verdict": verdict, "obstacle": reason})
         judgements[name] = judgement
     return judgements
 
@@ -123,7 +119,7 @@ def make_audit(
     made = provenance()
     with refusals("audit.json breaks its schema: $"):
         return Audit(
-            version=2,
+            version=3,
             generated=made["finished"],
             scale=plan.config.scale.name,
             scale_summary=plan.config.scale.summary,
@@ -235,19 +231,17 @@ def _claim(
     words, command = would_decide(config, claim, evidence, judgement, overrides, files)
     return JudgedClaim(
         **{key: getattr(claim, key) for key in Statement.model_fields},
+        **dict(judgement),
         id=f"{paper}/{name}",
-        verdict=judgement.verdict.value,
         why=why(judgement),
-        obstacle=judgement.obstacle,
         leans=leaning(judgement),
         would_decide=words,
         deciding_command=command,
-        checks=[finding(result, set_for_run.of_check(claim, result.name, written)) for result in judgement.checks],
         evidence=evidence,
         data=data_of(config, evidence),
         variants=[ClaimUnderVariant(id=variant, **dict(verdict)) for variant, verdict in verdicts.items()],
         configured=matrix.configured.get(name) if matrix else None,
-        set_for_run=set_for_run.of_claim(claim, written),
+        set_for_run=set_for_run(claim, written),
         command=None if claim.not_yet else command_for([evidence], overrides),
     )
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from resaudit.base.errors import ResauditError
-from resaudit.claims.decision import ERRORS_OF_RUNGS, MOST_RUNS, Verdict
-from resaudit.claims.verdicts import Judgement
+from resaudit.claims.decision import ERRORS_OF_RUNGS, MOST_RUNS
+from resaudit.claims.records import Judgement
 from resaudit.plan.claim import Claim
 from resaudit.plan.composition import load
 from resaudit.plan.estimates import Estimates, hours_in_words, time_in_words
@@ -34,29 +34,30 @@ def would_decide(
         overrides: the overrides as they were given.
         files: the configuration's files, if several claims share them.
     """
-    if judgement.verdict is Verdict.not_run and not claim.not_yet:
+    if judgement.verdict == "not run" and not claim.not_yet:
         return _to_run(config, claim, figure, overrides, files)
-    seen = max((point.runs for result in judgement.checks for point in result.points), default=0)
+    seen = max((point.n for result in judgement.checks for point in result.points), default=0)
     if judgement.obstacle and 0 < seen < claim.needs.followed:
         return by_more_runs(config, figure, seen, claim.needs.followed, overrides, files)
-    if judgement.verdict is not Verdict.inconclusive or judgement.obstacle:
+    if judgement.verdict != "inconclusive" or judgement.obstacle:
         return "", None
-    is_open = [result for result in judgement.checks if result.verdict is Verdict.inconclusive]
-    missing = [place for result in is_open for place in result.measured.missing]
+    is_open = [result for result in judgement.checks if result.verdict == "inconclusive"]
+    missing = [place for result in is_open for place in result.missing]
     if missing:
         return f"What is missing would decide it: {'; '.join(missing)}.", None
     needed = [result.runs_to_decide for result in is_open]
     if None in needed:
-        if any(result.measured.spread for result in is_open):
+        if any(result.spread for result in is_open):
             return "More runs can decide it only if they tell the tied learning rates apart.", None
         if reasons := [reason for result in is_open if result.is_open for reason in result.left_out]:
             more = f" and {len(reasons) - 1} more" * (len(reasons) > 1)
             return f"More runs alone would not decide it, since an interval is open: {reasons[0]}{more}.", None
         return f"Too close to call: {MOST_RUNS} runs would not decide it, or it is not known.", None
     wanted = max(number for number in needed if number is not None)
-    if config.figure[figure].protocol.is_confirmed and any(result.check.on_screening for result in is_open):
+    on_screening = any(claim.checks[result.name].on_screening for result in is_open)
+    if config.figure[figure].protocol.is_confirmed and on_screening:
         return f"About {wanted} runs of the sweep would decide it.", None
-    read = max(point.runs for result in is_open for point in result.points if result.runs_to_decide == wanted)
+    read = max(point.n for result in is_open for point in result.points if result.runs_to_decide == wanted)
     return by_more_runs(config, figure, read, wanted, overrides, files)
 
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from resaudit.audit.claim_models import CheckFinding, Comparison
 from resaudit.base.text import number
+from resaudit.claims.records import CheckResult, Comparison
 
 MARGIN = 8.0
 TICKS = 4
@@ -55,15 +55,14 @@ def _round_values(low: float, high: float) -> list[float]:
     return [float(f"{i * step:.10g}") for i in range(first, last + 1)]
 
 
-def axis_of(result: CheckFinding) -> Axis | None:
+def axis_of(result: CheckResult) -> Axis | None:
     """The axis that contains a result's points and its region's ends; None without points.
 
     On a logarithmic axis values that are not positive are placed at the left edge.
     """
     logarithmic = result.scale == "log"
-    values = [v for p in result.points for v in p.numbers if v is not None]
-    ends = [v for v in (result.low, result.high) if v is not None]
-    placed = [v for v in values + ends if math.isfinite(v) and (v > 0 or not logarithmic)]
+    values = [v for p in result.points for v in (p.effect, *p.ends)]
+    placed = [v for v in (*values, *result.region) if math.isfinite(v) and (v > 0 or not logarithmic)]
     if not values or not placed:
         return None
     low, high = min(placed), max(placed)
@@ -85,18 +84,16 @@ class Mark:
 
 def mark(point: Comparison, axis: Axis) -> Mark:
     """The positions of a point's effect and interval."""
-    effect, low, high = point.numbers
-    dot = None if effect is None else axis.place(effect)
-    if low is None and high is None:
+    dot = None if math.isnan(point.effect) else axis.place(point.effect)
+    if point.ends == (-math.inf, math.inf):
         return Mark(dot, None, False, False)
-    low, high = -math.inf if low is None else low, math.inf if high is None else high
-    return Mark(dot, (axis.place(low), axis.place(high)), low == -math.inf, high == math.inf)
+    return Mark(dot, (axis.place(point.low), axis.place(point.high)), point.low == -math.inf, point.high == math.inf)
 
 
-def region(result: CheckFinding, axis: Axis) -> tuple[float, float]:
+def region(result: CheckResult, axis: Axis) -> tuple[float, float]:
     """The start and end of the claim's region."""
-    low, high = result.low, result.high
-    return (0.0 if low is None else axis.place(low)), (100.0 if high is None else axis.place(high))
+    low, high = result.region
+    return axis.place(low), axis.place(high)
 
 
 def labelled_ticks(axis: Axis) -> Iterable[tuple[float, str]]:

@@ -1,5 +1,6 @@
 """Pydantic models of audit.json; the published JSON Schema is generated from them."""
 
+import json
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -165,10 +166,10 @@ class Ledger(Part):
     sha256: Sha256
     """Of the claims as they were judged, with this run's settings and all defaults, without findings and responses, as
     canonical JSON (sorted keys)."""
-    command: str | None = None
-    """The command that prints it; null in older audits."""
+    command: str
+    """The command that prints it."""
     file_sha256: Sha256 | None = None
-    """Of the file's bytes, as sha256sum prints it; null in older audits."""
+    """Of the file's bytes, as sha256sum prints it; null where there is no file."""
 
 
 class VerdictCounts(Part):
@@ -273,11 +274,11 @@ class AuditedPaper(Part):
 class Audit(Part):
     """A verdict for every claim of the papers, with its evidence; made by the workflow.
 
-    All numbers are finite; null stands for unbounded, infinite or not known.
+    A number that is not finite is text: "Infinity", "-Infinity", or "NaN" where it is not known.
     """
 
-    version: Literal[1, 2]
-    """Version of this format; 2 has the verdict ``depends``, choices and what would change a verdict."""
+    version: Literal[3]
+    """Version of this format (docs/audit.md has what is otherwise in 2)."""
     generated: Time
     """When the audit was made."""
     scale: str
@@ -286,8 +287,6 @@ class Audit(Part):
     """What this scale means, in words."""
     provenance: Provenance
     """What made the audit."""
-    checked: dict[str, Any] = {"compare": None}
-    """Of older audits: the last ``resaudit compare`` of their tables. Not read."""
     overrides: list[str]
     """Settings beside the defaults, as Hydra overrides."""
     spot_checks: list[SpotCheckMade] = []
@@ -324,4 +323,5 @@ class Audit(Part):
 
     def as_json(self) -> dict[str, Any]:
         """The content of audit.json."""
-        return self.model_dump(mode="json", by_alias=True)
+        content: dict[str, Any] = json.loads(self.model_dump_json(by_alias=True))
+        return content

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic.main import IncEx
 
-from resaudit.audit import forest, judged_again
+from resaudit.audit import forest
 from resaudit.audit.changes import CONTROLS, Change, change_counts, changed_by, changes_of, opposed, variants_of
 from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, standing_of
 from resaudit.audit.embedding import Download, Picture, download, picture
@@ -22,6 +23,7 @@ from resaudit.base import text
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
 from resaudit.base.files import written_whole
 from resaudit.claims.records import VariantRun
+from resaudit.claims.words import sentence
 from resaudit.figures.printed import examined_in_words
 
 BY_CONCERN = ("contradicted", "depends", "inconclusive", FITTED, "supported", "not run")
@@ -109,8 +111,8 @@ def render(audit: Audit, figures: Path) -> str:
         files("resaudit.audit").joinpath("templates", name).read_text(encoding="utf-8")
         for name in ("page.css", "page.js")
     )
-    ledgers = [paper.ledger.command or "" for paper in audit.papers]
-    overrides = [ANY_FOLDER] if any(ANY_FOLDER in shlex.split(command) for command in ledgers) else []
+    outside = any(ANY_FOLDER in shlex.split(paper.ledger.command) for paper in audit.papers)
+    overrides = [ANY_FOLDER] if outside else []
     overrides += audit.overrides
     standings = {claim.standing for claim in audit.claims}
     return _environment().get_template("page.html.j2").render(
@@ -126,7 +128,7 @@ def render(audit: Audit, figures: Path) -> str:
         },
         by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
-        judgements=json.dumps(judged_again.data_of(audit.claims), separators=(",", ":")).replace("<", "\\u003c"),
+        judgements=json.dumps(to_judge_again(audit.claims), separators=(",", ":")).replace("<", "\\u003c"),
         style=style,
         script=script,
         script_hash=base64.b64encode(sha256(script.encode()).digest()).decode("ascii"),
@@ -159,6 +161,21 @@ def _section(paper: AuditedPaper, figures: Path) -> Section:
     )
     gallery = sorted(every, key=lambda figure: figure.id)
     return Section(paper, groups, gallery, summaries, [(v, claims) for v, claims in changed if claims], alone)
+
+
+def to_judge_again(claims: Sequence[JudgedClaim]) -> dict[str, Any]:
+    """By claim with enough evidence, what page.js needs to judge it at a reader's thresholds, as audit.json has it."""
+    ends: IncEx = {"__all__": {"choices": {"__all__": {"own", "shared"}}}}
+    kept = dict.fromkeys(("scale", "spread", "missing", "unmeasured"), True)
+    parts: IncEx = {**kept, "check": {"parameters"}, "points": ends}
+    return {
+        claim.id: {
+            "fitted": claim.fitted is not None,
+            "checks": {check.name: json.loads(check.model_dump_json(include=parts)) for check in claim.checks},
+        }
+        for claim in claims
+        if not claim.obstacle and any(check.turns for check in claim.checks)
+    }
 
 
 def _filters(audit: Audit) -> list[tuple[str, str, dict[str, str]]]:
@@ -194,7 +211,7 @@ def _environment() -> Environment:
     )
     for function in (
         text.value_in_words, text.moment, text.duration, text.megabytes, text.decimals, text.difference,
-        figure_label, change_counts, changes_of, opposed, variants_of, examined_in_words, standing_of,
+        sentence, figure_label, change_counts, changes_of, opposed, variants_of, examined_in_words, standing_of,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(

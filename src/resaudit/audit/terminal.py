@@ -7,13 +7,13 @@ from typing import Any
 
 from resaudit.audit.build import make_audit
 from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
-from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, refuse_unjudged, standings_of
+from resaudit.audit.claim_models import JudgedClaim, counts_in_words, refuse_unjudged, standings_of
 from resaudit.audit.models import Audit, Robustness
 from resaudit.base.commands import ANY_FOLDER, resaudit_command
 from resaudit.base.errors import ConfigError, VerdictError, least_name, listed, one_named
 from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import counted, folded
-from resaudit.claims.records import UNJUDGED
+from resaudit.claims.records import UNJUDGED, Comparison
 from resaudit.figures.tables import drawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
@@ -175,7 +175,8 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     yield folded(f"interpretation: {claim.interpretation}")
     yield folded(f"reason: {claim.reason}")
     for entry in claim.set_for_run:
-        yield folded(f"not the repository's: {entry}")
+        if entry.check is None:
+            yield folded(f"not the repository's: {entry}")
     if claim.response:
         yield folded(f"response of {claim.response.author}, {claim.response.date}: {claim.response.text}")
     composed, where = config.claims_of(claim.paper)[claim.name], f"claims.{claim.paper}.{claim.name}"
@@ -183,8 +184,7 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
         yield f"\n{check.name.replace('-', ' ')}: {check.verdict} ({check.check.name})"
         yield folded(f"{check.meaning}; our threshold: {check.check.threshold}")
         yield from (folded(turns.words) for turns in check.turns)
-        for entry in check.set_for_run:
-            yield folded(str(entry))
+        yield from (folded(str(entry)) for entry in claim.set_for_run if entry.check == check.name)
         yield from _points(check.points)
         for line in check.left_out:
             yield f"    excluded: {line}"
@@ -221,7 +221,7 @@ def under_variants(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[st
 def _points(points: Sequence[Comparison]) -> Iterator[str]:
     """Each comparison, under a heading; runs of equal ones in one line."""
 
-    def shown(point: Comparison) -> tuple[str, int | None, str]:
+    def shown(point: Comparison) -> tuple[str, int, str]:
         numbers = ("–" if value is None else f"{value:.4g}" for value in point.numbers)
         return "  ".join(f"{number:>10}" for number in numbers), point.n, point.verdict
 

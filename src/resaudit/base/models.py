@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -11,7 +12,17 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 
@@ -101,6 +112,14 @@ Id = Annotated[str, Field(pattern=f"^{ID}$")]
 PairId = Annotated[str, Field(pattern=f"^{ID}/{ID}$")]
 """paper/claim or paper/figure."""
 Count = Annotated[int, Field(ge=0)]
+_ODD = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
+Number = Annotated[
+    float,
+    Field(allow_inf_nan=True),
+    BeforeValidator(lambda given: _ODD.get(given, given) if isinstance(given, str) else given),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"enum": [*_ODD]}]}),
+]
+"""A number that JSON has as text where it is not finite, as JavaScript's Number and Python's float read it."""
 Time = Annotated[
     str,
     Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"),
@@ -203,7 +222,7 @@ def meanings(kind: type[BaseModel]) -> dict[str, str]:
 class Part(Model):
     """A section of audit.json; the docstrings of its fields become descriptions in the JSON Schema."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(use_attribute_docstrings=True, ser_json_inf_nan="strings")
 
 
 class Untitled(GenerateJsonSchema):

@@ -103,7 +103,7 @@ def verdicts_on(config: Config, figure: str, table: pd.DataFrame) -> dict[str, s
     paper, scale, data = figure.split("/")[0], config.scale_of(figure), config.dataset_of(figure)
     claims = config.claims_of(paper)
     return {
-        name: judge(claims[name.removeprefix(f"{paper}/")], table, scale, data, config.rung).verdict.value
+        name: judge(claims[name.removeprefix(f"{paper}/")], table, scale, data, config.rung).verdict
         for name in claims_on(config, figure)
     }
 

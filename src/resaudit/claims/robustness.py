@@ -6,19 +6,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.colors import ListedColormap, to_rgba
+from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import Patch
 
 from resaudit.base.errors import ConfigError, TableError, listed
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import Closed, read_record
-from resaudit.claims.heatmap import plot
-from resaudit.claims.on_table import judgement_on
-from resaudit.claims.records import Commit, Drawings, VariantRun, VerdictUnderVariant
-from resaudit.claims.records import Verdict as VerdictWord
-from resaudit.claims.verdicts import Judgement
+from resaudit.claims.decision import Verdict
+from resaudit.claims.records import Commit, Drawings, Judgement, VariantRun, VerdictUnderVariant
+from resaudit.claims.verdicts import judgement_on
 from resaudit.claims.words import why
 from resaudit.figures.draw import reference_file
 from resaudit.figures.drawing import save_drawing, write_csv
-from resaudit.figures.style import apply_style
+from resaudit.figures.style import TWO_COLUMNS, apply_style
 from resaudit.figures.tables import drawn
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.layout import Layout
@@ -26,6 +27,14 @@ from resaudit.plan.models import CONFIGURED, CONTROL, CONTROLS, Config
 from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import judgement_sha256
+
+_LOOKS = {
+    "supported": ("#009E73", "holds"),
+    "contradicted": ("#D55E00", "fails"),
+    "depends": ("#8E7CC3", "depends"),
+    "inconclusive": ("#E9C46A", "open"),
+    "not run": ("#DDDDDD", "not run"),
+}
 
 Tables = Mapping[tuple[str, str], Path]
 """By variant, or :data:`CONFIGURED`, and figure."""
@@ -58,7 +67,7 @@ class Matrix(Closed):
     tables: dict[str, str]
     variants: list[VariantRun]
     verdicts: dict[str, dict[str, VerdictUnderVariant]]
-    configured: dict[str, VerdictWord] = {}
+    configured: dict[str, Verdict] = {}
     sha256: str = ""
     drawings: Drawings = {}
 
@@ -177,7 +186,7 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
     write_csv(csv, table)
     titles = {CONFIGURED: "as configured"} | {key: key.replace("-", " ") for key in (*CONTROLS, *variants)}
     apply_style()
-    drawing = plot(table, titles)
+    drawing = heat_map(table, titles)
     reduced = deviations[CONTROL]
     summaries = "; ".join(f"{titles[key]}: {variant.summary}" for key, variant in variants.items())
     description = (
@@ -245,15 +254,15 @@ def matrix(plans: Plans, paper: str, tables: Tables) -> pd.DataFrame:
                         "claim": name,
                         "variant": variant or CONFIGURED,
                         "depends": other_evidence,
-                        "verdict": judgement.verdict.value,
+                        "verdict": judgement.verdict,
                         "check": result.name,
-                        "check_verdict": result.verdict.value,
+                        "check_verdict": result.verdict,
                         "effect": worst.effect if worst else np.nan,
                         "low": low,
                         "high": high,
-                        "runs": worst.runs if worst else 0,
+                        "runs": worst.n if worst else 0,
                         "where": worst.where if worst else "",
-                        "unit": result.measured.unit,
+                        "unit": result.unit,
                         "why": why(judgement),
                     }
                 )
@@ -295,3 +304,48 @@ def verdicts_of(rows: pd.DataFrame) -> dict[str, VerdictUnderVariant]:
             else VerdictUnderVariant(verdict=None, why=None, effect=None, low=None, high=None)
         )
     return verdicts
+
+
+def heat_map(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
+    """A heat map of verdicts, in words and colour: claims in rows, readings in columns.
+
+    A pale cell with a dot: the claim's evidence does not depend on the variant; the verdict is the control's.
+    """
+    import seaborn as sns  # loads scipy.stats, which a run without this matrix can do without
+
+    claims, variants = list(table["claim"].unique()), list(table["variant"].unique())
+    verdicts, depends = (
+        table.pivot_table(column, "claim", "variant", aggfunc="first").loc[claims, variants]
+        for column in ("verdict", "depends")
+    )
+    words = {verdict: word for verdict, (_, word) in _LOOKS.items()}
+    places = {verdict: place for place, verdict in enumerate(_LOOKS)}
+    colours = [to_rgba(colour, alpha) for alpha in (0.25, 1.0) for colour, _ in _LOOKS.values()]
+    figure = Drawing(figsize=(TWO_COLUMNS, 1.5 + 0.18 * len(claims)), layout="constrained")
+    axes = figure.add_subplot()
+    sns.heatmap(
+        verdicts.replace(places).astype(int) + len(_LOOKS) * depends.astype(int),
+        vmin=0,
+        vmax=len(colours),
+        cmap=ListedColormap(colours),
+        annot=verdicts.replace(words).where(depends.astype(bool), "·"),
+        fmt="",
+        annot_kws={"fontsize": 6.5, "color": "0.15"},
+        cbar=False,
+        linewidths=0.8,
+        xticklabels=[titles[variant] for variant in variants],
+        yticklabels=[claim.replace("-", " ") for claim in claims],
+        ax=axes,
+    )
+    axes.set(xlabel="", ylabel="")
+    axes.grid(visible=False)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False, labelsize=7)
+    axes.tick_params(axis="y", rotation=0)  # seaborn's own are vertical where they are short
+    for text in axes.get_xticklabels():
+        text.set(rotation=45, horizontalalignment="left")
+    axes.axvline(1, color="0.25", linewidth=1.2)
+    seen = [verdict for verdict in _LOOKS if verdict in set(table["verdict"])]
+    handles = [Patch(facecolor=_LOOKS[verdict][0], label=f"{_LOOKS[verdict][1]}: {verdict}") for verdict in seen]
+    handles.append(Patch(facecolor="white", edgecolor="0.7", label="·: does not depend on it"))
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=6.5, handlelength=1.2)
+    return figure

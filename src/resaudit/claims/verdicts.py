@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import get_args
 
+import numpy as np
 import pandas as pd
 
-from resaudit.base.errors import CheckError, TableError
+from resaudit.base.errors import CheckError, ResauditError, TableError
+from resaudit.base.models import refusals
 from resaudit.base.text import in_words, number, span
 from resaudit.claims.checks.measured import Effect, Measured, Point
 from resaudit.claims.decision import (
@@ -24,157 +26,18 @@ from resaudit.claims.decision import (
     verdict_of_choices,
 )
 from resaudit.claims.intervals import covered, interval, median_interval, median_ratio_interval, share_interval
+from resaudit.claims.records import UNJUDGED, CheckResult, CheckUsed, Comparison, Judgement, LimitOnEffect
+from resaudit.claims.words import threshold_in_words
 from resaudit.figures.curves import whole_runs
+from resaudit.figures.tables import errors_naming
 from resaudit.plan.check import Check
-from resaudit.plan.claim import Claim, Limit
+from resaudit.plan.claim import Claim
+from resaudit.plan.experiment import in_words as keys_in_words
+from resaudit.plan.models import Config
 
 SHORT = 0.02
 """Coverage is reported if it is this much below the level."""
-_AGAINST = {Verdict.supported: 0, Verdict.depends: 1, Verdict.inconclusive: 2, Verdict.contradicted: 3}
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A place with its verdict.
-
-    Attributes:
-        where: the place.
-        choices: the effect and its intervals at each choice that the paper leaves open, the one shown first.
-        verdicts: the verdict at each of them.
-        verdict: that on the comparison.
-    """
-
-    where: str
-    choices: tuple[Choice, ...]
-    verdicts: tuple[Verdict, ...]
-    verdict: Verdict
-
-    @property
-    def effect(self) -> float:
-        """The effect, at the choice shown."""
-        return self.choices[0].effect
-
-    @property
-    def runs(self) -> int:
-        """Number of runs, at the choice shown."""
-        return self.choices[0].runs
-
-    @property
-    def own(self) -> Span:
-        """The least and the largest end of the choices' own intervals."""
-        return min(choice.own[0] for choice in self.choices), max(choice.own[1] for choice in self.choices)
-
-    @property
-    def shared(self) -> Span:
-        """The least and the largest end of the choices' shared intervals."""
-        return min(choice.shared[0] for choice in self.choices), max(choice.shared[1] for choice in self.choices)
-
-    @property
-    def diverged(self) -> list[str]:
-        """How many of its runs diverged, in words, at each choice at which some did."""
-        counts = dict.fromkeys((choice.diverged, choice.name) for choice in self.choices if choice.diverged[0])
-        return [f"{hits} of {runs} runs diverged{f' at {name}' if name else ''}" for (hits, runs), name in counts]
-
-    @property
-    def ends(self) -> Span:
-        """The interval that decides: the shared one against a claim, else its own."""
-        return self.shared if self.verdict is Verdict.contradicted else self.own
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """The result of one check of a claim."""
-
-    name: str  # the check's name within the claim
-    check: Check  # the check with its parameters
-    verdict: Verdict  # the verdict of this check alone
-    measured: Measured  # meaning, unit and what was excluded
-    level: float  # the confidence level that all intervals of the claim share
-    points: list[Judged] = field(default_factory=list)  # the places with their intervals
-    limit: Limit | None = None  # what theory says of the effect at this size
-    lacking: bool = False  # whether a place is missing, so that the check cannot be supported
-    own_level: float = 1 - ERROR_RATE  # the confidence level of each comparison's own interval
-
-    @property
-    def worst(self) -> Judged | None:
-        """The point most against the claim, or least in favour."""
-        return max(self.points, key=lambda point: (_AGAINST[point.verdict], self._against(point)), default=None)
-
-    def _against(self, point: Judged) -> float:
-        """How far a point's interval reaches to the other side; larger is worse for the claim."""
-        if self.check.within_factor is not None:
-            return max(abs(math.log(end)) if 0 < end < math.inf else math.inf for end in point.ends)
-        (least, most), (low, high) = self.check.region, point.ends
-        return max(high - most if most is not None else -math.inf, least - low if least is not None else -math.inf)
-
-    @property
-    def left_out(self) -> list[str]:
-        """What does not count or counts against the claim, with reasons."""
-        diverged = (
-            []
-            if self.check.about_divergence
-            else [f"{point.where}: {words}" for point in self.points for words in point.diverged]
-        )
-        return [*self.measured.without_effect, *diverged]
-
-    @property
-    def exact(self) -> bool:
-        """Whether no point has a spread."""
-        return bool(self.measured.points) and all(
-            len(point.effects) == 1 and point.shown.is_exact for point in self.measured.points
-        )
-
-    @property
-    def coverage(self) -> float | None:
-        """The least coverage of own intervals of means of skewed runs; None if within :data:`SHORT` of their level."""
-        if not self.measured.arithmetic:
-            return None
-        # The interval of a single run is all that the effect can be.
-        runs = {point.runs for point in self.points if point.runs > 1 and math.isfinite(point.own[1] - point.own[0])}
-        shares = [covered(n, self.own_level, self.measured.logarithmic) for n in runs]
-        return min((share for share in shares if self.own_level - share > SHORT), default=None)
-
-    @property
-    def turns(self) -> list[Turns]:
-        """Where the verdict turns as each threshold moves; none without a place, never to support if one is missing."""
-        keys = [key for key in get_args(Threshold) if getattr(self.check, key) is not None]
-        turns = [turns_of(key, [point.choices for point in self.points]) for key in keys if self.points]
-        at_none = {"at_least": -math.inf, "at_most": math.inf, "within_factor": math.inf}
-        return [replace(each, supported=at_none[each.key]) for each in turns] if self.lacking else turns
-
-    @property
-    def is_open(self) -> bool:
-        """Whether no number of runs would decide an open place, since an end of an interval is open."""
-        region = region_of(self.check)
-        of_open = (zip(p.choices, p.verdicts, strict=True) for p in self.points if p.verdict is Verdict.inconclusive)
-        return any(
-            verdict is Verdict.inconclusive and choice.is_open(region) for each in of_open for choice, verdict in each
-        )
-
-    @property
-    def runs_to_decide(self) -> int | None:
-        """About how many runs would decide every open place; 0 if all are decided, None if no number can be given."""
-        region, logarithmic = region_of(self.check), self.measured.logarithmic
-        needed = [
-            choice.runs_to_decide(region, logarithmic)
-            for point in self.points
-            if point.verdict is Verdict.inconclusive
-            for choice in point.choices
-        ]
-        unknown = None in needed or self.lacking or (needed and self.measured.spread)
-        return None if unknown else max((n for n in needed if n is not None), default=0)
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """A verdict on a claim, and what each check found.
-
-    ``obstacle``: why the checks alone do not decide, such as missing runs; empty if they do.
-    """
-
-    verdict: Verdict
-    obstacle: str
-    checks: list[CheckResult] = field(default_factory=list)
+_AGAINST = ("supported", "depends", "inconclusive", "contradicted")
 
 
 def judge(
@@ -196,7 +59,8 @@ def judge(
     """
     if table is None:
         lacking = f"there is no figure of it yet: {claim.not_yet}" if claim.not_yet else ""
-        return Judgement(Verdict.not_run, lacking or f"{claim.evidence} has not been drawn", untried(claim))
+        obstacle = lacking or f"{claim.evidence} has not been drawn"
+        return Judgement(verdict="not run", obstacle=obstacle, checks=untried(claim))
     if table.empty:
         raise TableError("the table has no rows")
     effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
@@ -206,11 +70,39 @@ def judge(
     points = [point for measured in effects.values() for point in measured.points]
     error = error_of(rung)
     level = shared_level(sum(not point.shown.is_exact for point in points), error)
-    results = [_judged_check(claim, name, measured, 1 - error, level) for name, measured in effects.items()]
+    results = [judged_check(claim, name, measured, 1 - error, level) for name, measured in effects.items()]
     missing = _missing_evidence(claim, table, scale, dataset)
-    if missing:
-        return Judgement(Verdict.inconclusive, f"not enough evidence: {'; '.join(missing)}", results)
-    return Judgement(verdict_of_all([result.verdict for result in results]), "", results)
+    return Judgement(
+        verdict="inconclusive" if missing else verdict_of_all([result.verdict for result in results]),
+        obstacle=f"not enough evidence: {'; '.join(missing)}" if missing else "",
+        checks=results,
+    )
+
+
+def judgement_on(config: Config, paper: str, name: str, table: pd.DataFrame | None) -> Judgement:
+    """The judgement on a claim by its figure's table (None: not drawn).
+
+    A table that cannot be judged leaves the claim inconclusive, with the fault and the keys of its row as the obstacle.
+    """
+    claim = config.claims_of(paper)[name]
+    figure = f"{paper}/{claim.evidence}"
+    try:
+        with errors_naming(f"table of {figure}", figure), refusals(f"the judgement by the table of {figure}: $"):
+            return judge(claim, table, config.scale_of(figure), config.dataset_of(figure), config.rung)
+    except ResauditError as error:
+        place = _place(error.__cause__, table, config.figure[figure].keys)
+        return Judgement(verdict="inconclusive", obstacle=f"{UNJUDGED}{place}: {error}", checks=untried(claim))
+
+
+def _place(error: BaseException | None, table: pd.DataFrame | None, keys: list[str]) -> str:
+    """The keys of the row at fault, in words; empty where the error has its own words for the place."""
+    if table is None or not isinstance(error, TableError):
+        return ""
+    place = int(np.nanargmin(table[error.least_of])) if error.least_of in table else error.row
+    if place is None:
+        return ""
+    row = table.iloc[place]
+    return f" at {keys_in_words(tuple((key, row[key]) for key in keys if key in table))}"
 
 
 def _absent(check: Check, table: pd.DataFrame) -> list[str]:
@@ -230,13 +122,13 @@ def _absent(check: Check, table: pd.DataFrame) -> list[str]:
 def untried(claim: Claim) -> list[CheckResult]:
     """The checks of a claim, none of which has measured anything."""
     meanings = {name: (type(check).__doc__ or "").split("\n")[0].rstrip(".") for name, check in claim.checks.items()}
-    return [
-        CheckResult(name, claim.checks[name], Verdict.not_run, Measured(meaning, ""), shared_level(1))
-        for name, meaning in meanings.items()
-    ]
+    tried = [judged_check(claim, name, Measured(meaning, ""), 1 - ERROR_RATE) for name, meaning in meanings.items()]
+    return [result.model_copy(update={"verdict": "not run", "limit": None}) for result in tried]
 
 
-def _judged_check(claim: Claim, name: str, measured: Measured, own_level: float, level: float) -> CheckResult:
+def judged_check(
+    claim: Claim, name: str, measured: Measured, own_level: float, level: float = 1 - ERROR_RATE
+) -> CheckResult:
     """The result of a check; a theorem that a measurement breaks is none, or is about something else."""
     check, limit = claim.checks[name], claim.limits.get(name)
     effects = [(point.where, effect.value) for point in measured.points for effect in point.effects]
@@ -247,24 +139,113 @@ def _judged_check(claim: Claim, name: str, measured: Measured, own_level: float,
                 f"{span(limit.at_least, limit.at_most)} ({limit.reason.rstrip('.')}); one of them is wrong"
             )
     points = [judge_point(check, point, own_level, level, measured) for point in measured.points]
-    lacking = bool(unmeasured(check, points) or measured.missing or not points)
-    verdict = verdict_of_all([point.verdict for point in points] + [Verdict.inconclusive] * lacking)
-    return CheckResult(name, check, verdict, measured, level, points, limit, lacking, own_level)
+    # A place's name begins with its part's.
+    unmeasured = [p for p in check.parts if not any(f"{point.where},".startswith(f"{p},") for point in points)]
+    lacking = bool(unmeasured or measured.missing or not points)
+    parameters = {key: value for key, value in check.model_dump(mode="json").items() if value not in (None, [], {})}
+    return CheckResult(
+        name=name,
+        check=CheckUsed(name=parameters.pop("check"), parameters=parameters, threshold=threshold_in_words(check)),
+        verdict=verdict_of_all([point.verdict for point in points] + ["inconclusive"] * lacking),
+        limit=LimitOnEffect(**dict(limit), excludes_threshold=limit.excludes(check)) if limit else None,
+        meaning=measured.meaning,
+        unit=measured.unit,
+        scale="log" if measured.logarithmic else "linear",
+        exact=bool(points) and all(len(p.effects) == 1 and p.shown.is_exact for p in measured.points),
+        own_level=own_level,
+        level=level,
+        coverage=_coverage(points, own_level, measured),
+        spread=measured.spread,
+        region=region_of(check),
+        worst=worst_of(check, points),
+        points=points,
+        missing=measured.missing,
+        excluded=measured.excluded,
+        unmeasured=unmeasured,
+        turns=_turns(check, points, lacking),
+        runs_to_decide=_runs_to_decide(check, points, lacking, measured),
+    )
 
 
-def judge_point(check: Check, point: Point, own_level: float, level: float, measured: Measured) -> Judged:
+def worst_of(check: Check, points: Sequence[Comparison]) -> Comparison | None:
+    """The point most against the claim, or least in favour."""
+    least, most = check.region
+
+    def against(point: Comparison) -> tuple[int, float]:
+        """How far its interval reaches to the other side; larger is worse for the claim."""
+        if check.within_factor is not None:
+            reach = [abs(math.log(end)) if 0 < end < math.inf else math.inf for end in point.ends]
+        else:
+            reach = [point.high - most] if most is not None else []
+            reach += [least - point.low] if least is not None else []
+        return _AGAINST.index(point.verdict), max(reach)
+
+    return max(points, key=against, default=None)
+
+
+def _coverage(points: Sequence[Comparison], own_level: float, measured: Measured) -> float | None:
+    """The least coverage of own intervals of means of skewed runs; None if within :data:`SHORT` of their level."""
+    if not measured.arithmetic:
+        return None
+    # The interval of a single run is all that the effect can be.
+    runs = {p.n for p in points if p.n > 1 and all(math.isfinite(end) for c in p.choices for end in c.own)}
+    shares = [covered(n, own_level, measured.logarithmic) for n in runs]
+    return min((share for share in shares if own_level - share > SHORT), default=None)
+
+
+def _turns(check: Check, points: Sequence[Comparison], lacking: bool) -> list[Turns]:
+    """Where the verdict turns as each threshold moves; none without a place, never to support if one is missing."""
+    keys = [key for key in get_args(Threshold) if getattr(check, key) is not None]
+    turns = [turns_of(key, [point.choices for point in points]) for key in keys if points]
+    never = [{"supported": -math.inf if each.key == "at_least" else math.inf} for each in turns]
+    return [each.model_copy(update=no) for each, no in zip(turns, never, strict=True)] if lacking else turns
+
+
+def _runs_to_decide(check: Check, points: Sequence[Comparison], lacking: bool, measured: Measured) -> int | None:
+    """About how many runs would decide every open place; 0 if all are decided, None if no number can be given."""
+    needed = [
+        choice.runs_to_decide(region_of(check), measured.logarithmic)
+        for point in points
+        if point.verdict == "inconclusive"
+        for choice in point.choices
+    ]
+    unknown = None in needed or lacking or (needed and measured.spread)
+    return None if unknown else max((n for n in needed if n is not None), default=0)
+
+
+def judge_point(check: Check, point: Point, own_level: float, level: float, measured: Measured) -> Comparison:
     """The verdict at one place, over all choices that the paper leaves open there."""
-    choices = tuple(_choice(check, effect, own_level, level, measured) for effect in point.effects)
-    verdicts = tuple(choice.verdict(region_of(check)) for choice in choices)
-    return Judged(point.where, choices, verdicts, verdict_at(verdicts, measured))
+    choices = [_choice(check, effect, own_level, level, measured) for effect in point.effects]
+    verdict = verdict_at([choice.verdict(region_of(check)) for choice in choices], bool(measured.spread))
+    # Shared intervals decide against a claim.
+    intervals = [choice.shared if verdict == "contradicted" else choice.own for choice in choices]
+    return Comparison(
+        where=point.where,
+        effect=choices[0].effect,
+        low=min(low for low, _ in intervals),
+        high=max(high for _, high in intervals),
+        n=choices[0].n,
+        verdict=verdict,
+        choices=choices,
+    )
 
 
 def _choice(check: Check, effect: Effect, own_level: float, level: float, measured: Measured) -> Choice:
-    if effect.diverged[0] and not check.about_divergence:
+    if check.about_divergence:
+        effect = replace(effect, diverged=(0, 0))
+    elif effect.diverged[0]:
         effect = replace(effect, reaching=(*effect.reaching, *_ends_against(check, measured)))
     own = _interval(effect, own_level, measured)
     shared = own if level == own_level else _interval(effect, level, measured)
-    return Choice(effect.choice, effect.value, own, shared, effect.runs, effect.reaching, effect.diverged)
+    return Choice(
+        name=effect.choice,
+        effect=effect.value,
+        own=own,
+        shared=shared,
+        n=effect.runs,
+        reaching=list(effect.reaching),
+        diverged=effect.diverged,
+    )
 
 
 def _ends_against(check: Check, measured: Measured) -> tuple[float, ...]:
@@ -282,10 +263,10 @@ def range_of(measured: Measured) -> Span:
     return max(least, 0.0 if measured.logarithmic else -math.inf), most
 
 
-def verdict_at(verdicts: Sequence[Verdict], measured: Measured) -> Verdict:
-    """The verdict at one place by those on its choices; never ``depends`` where the choice itself is measured."""
+def verdict_at(verdicts: Sequence[Verdict], spread: bool) -> Verdict:
+    """The verdict at one place by those on its choices; never ``depends`` if their spread is what is measured."""
     verdict = verdict_of_choices(verdicts)
-    return Verdict.inconclusive if measured.spread and verdict is Verdict.depends else verdict
+    return "inconclusive" if spread and verdict == "depends" else verdict
 
 
 def region_of(check: Check) -> Span:
@@ -309,11 +290,6 @@ def _interval(effect: Effect, level: float, measured: Measured) -> Span:
         low, high = interval(value, effect.replicates, level, measured.logarithmic)
         low, high = min(max(low, least), value), max(min(high, most), value)
     return min((low, *effect.reaching)), max((high, *effect.reaching))
-
-
-def unmeasured(check: Check, points: Sequence[Judged]) -> list[str]:
-    """The parts of a check without a measured place; a place's name begins with its part's."""
-    return [part for part in check.parts if not any(f"{point.where},".startswith(f"{part},") for point in points)]
 
 
 def _missing_evidence(claim: Claim, table: pd.DataFrame, scale: str, dataset: str | None) -> list[str]:

@@ -1,26 +1,25 @@
 """Verdicts in words: effects, intervals, thresholds, and the sentence that a person would say."""
 
-import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from typing import get_args
 
-from resaudit.base.text import effect_and_interval, number, span
-from resaudit.claims.decision import Turns, Verdict
-from resaudit.claims.verdicts import CheckResult, Judged, Judgement, region_of, unmeasured
+from resaudit.base.text import number, span
+from resaudit.claims.decision import Verdict
+from resaudit.claims.records import CheckResult, Comparison, Judgement
 from resaudit.plan.check import Check
 
 CHOICES_NAMED = 3
 """Learning rates that are named where a verdict depends on them; of more, how many there are."""
-_ALONE = {
-    Verdict.supported: "meets the threshold",
-    Verdict.contradicted: "fails the threshold",
-    Verdict.depends: "depends on the learning rate",
-    Verdict.inconclusive: "undecided",
+_ALONE: dict[Verdict, str] = {
+    "supported": "meets the threshold",
+    "contradicted": "fails the threshold",
+    "depends": "depends on the learning rate",
+    "inconclusive": "undecided",
 }
-_AMONG = {
-    Verdict.contradicted: ("fails", "fail"),
-    Verdict.depends: ("depends on the learning rate", "depend on the learning rate"),
-    Verdict.inconclusive: ("is undecided", "are undecided"),
+_AMONG: dict[Verdict, tuple[str, str]] = {
+    "contradicted": ("fails", "fail"),
+    "depends": ("depends on the learning rate", "depend on the learning rate"),
+    "inconclusive": ("is undecided", "are undecided"),
 }
 
 
@@ -49,18 +48,20 @@ def sentence(result: CheckResult) -> str:
     """What a check found: how many comparisons meet the threshold, and the least favourable one."""
     name, worst = result.name.replace("-", " ").capitalize(), result.worst
     if worst is None:
-        excluded = result.measured.without_effect
-        return f"{name}: nothing could be measured" + (f" ({'; '.join(excluded[:3])})." if excluded else ".")
-    unknown = unmeasured(result.check, result.points)
-    without = f" (nothing measured for {', '.join(unknown)})" if unknown else ""
-    effect, ends = effect_and_interval(worst.effect, *worst.ends, is_ratio(result), digits=3)
-    diverged = "" if result.check.about_divergence else "".join(f"; {words}" for words in worst.diverged[:1])
-    found = f"{result.measured.unit} {effect} ({_interval_of(result, worst, ends)}, n = {worst.runs}{diverged})"
+        reasons = [*result.missing, *result.excluded]
+        return f"{name}: nothing could be measured" + (f" ({'; '.join(reasons[:3])})." if reasons else ".")
+    without = f" (nothing measured for {', '.join(result.unmeasured)})" if result.unmeasured else ""
+    effect, ends = result.worst_in_words
+    diverged = "".join(f"; {words}" for words in worst.diverged[:1])
+    found = f"{result.unit} {effect} ({_interval_of(result, worst, ends)}, n = {worst.n}{diverged})"
     lead = ". Worst" if len(result.points) > 1 else ""
-    depends = f", which {choices_in_words(worst)}" if worst.verdict is Verdict.depends else ""
+    depends = f", which {choices_in_words(result, worst)}" if worst.verdict == "depends" else ""
+    beyond = ""
+    if result.limit and result.limit.excludes_threshold:
+        beyond = f" No effect can meet this threshold at this size: {result.limit.reason}"
     return (
         f"{name}: {how_often(result.points)}{without}{lead}: {found} for {worst.where}{depends}; "
-        f"our threshold: {threshold_in_words(result.check)}.{out_of_reach(result)}"
+        f"our threshold: {result.check.threshold}.{beyond}"
     )
 
 
@@ -70,12 +71,9 @@ def leaning(judgement: Judgement) -> str:
     Of a run that is too small to be evidence, or on other data, it says what was seen.
     """
     inside = [
-        least <= point.effect <= most
-        for result in judgement.checks
-        for least, most in [region_of(result.check)]
-        for point in result.points
+        result.region[0] <= point.effect <= result.region[1] for result in judgement.checks for point in result.points
     ]
-    if judgement.verdict is not Verdict.inconclusive or not inside:
+    if judgement.verdict != "inconclusive" or not inside:
         return ""
     against = inside.count(False)
     seen = f"{against} of {len(inside)} effects {'lies' if against == 1 else 'lie'} beyond our thresholds"
@@ -86,76 +84,24 @@ def leaning(judgement: Judgement) -> str:
     return f"It leans {'against' if against else 'towards'} the claim: {seen}."
 
 
-def choices_in_words(point: Judged) -> str:
-    """At which choices a comparison holds, and at which it fails.
-
-    >>> from resaudit.claims.decision import Choice
-    >>> choices = tuple(Choice(f"rate {rate}", 1.0, (1.0, 1.0), (1.0, 1.0), 3) for rate in (1, 2, 3))
-    >>> verdicts = (Verdict.supported, Verdict.contradicted, Verdict.supported)
-    >>> choices_in_words(Judged("depth 4", choices, verdicts, Verdict.depends))
-    'holds at rate 1 and rate 3, fails at rate 2'
-    """
+def choices_in_words(result: CheckResult, point: Comparison) -> str:
+    """At which choices a comparison holds, and at which it fails."""
     words = []
-    for verdict, word in ((Verdict.supported, "holds"), (Verdict.contradicted, "fails")):
-        names = [c.name for c, found in zip(point.choices, point.verdicts, strict=True) if found is verdict]
+    for verdict, word in (("supported", "holds"), ("contradicted", "fails")):
+        names = [choice.name for choice in point.choices if choice.verdict(result.region) == verdict]
         more = len(names) - CHOICES_NAMED
         listed = [*names[:CHOICES_NAMED], *([f"{more} others"] if more > 0 else [])]
         words += [f"{word} at {' and '.join(listed)}"] if listed else []
     return ", ".join(words)
 
 
-def turns_in_words(turns: Turns) -> str:
-    """Where a verdict turns as its threshold moves, rounded to the safe side.
-
-    >>> turns_in_words(Turns("at_least", 12.345, 30.0))
-    'would hold up to 12.3, fails above 30'
-    >>> turns_in_words(Turns("at_most", 5.536, 2.515)), turns_in_words(Turns("within_factor", 3.0, 1.0))
-    ('would hold from 5.54 up, fails below 2.51', 'would hold from 3 up, fails at none')
-    >>> turns_in_words(Turns("at_most", math.inf, 0.3))
-    'would hold at no threshold, fails below 0.3'
-    >>> turns_in_words(Turns("at_most", math.inf, math.inf))
-    'contradicted at every threshold'
-    """
-    if turns.everywhere:
-        return f"{turns.everywhere} at every threshold"
-    least = turns.key == "at_least"
-    weaker, stronger = (ROUND_FLOOR, ROUND_CEILING) if least else (ROUND_CEILING, ROUND_FLOOR)
-    supported, contradicted = _rounded(turns.supported, weaker), _rounded(turns.contradicted, stronger)
-    holds = f"up to {supported}" if least else f"from {supported} up"
-    # No ratio lies outside every factor above 1.
-    never = not math.isfinite(turns.contradicted) or (turns.key == "within_factor" and turns.contradicted <= 1)
-    fails = f"{'above' if least else 'below'} {contradicted}"
-    return f"would hold {holds if math.isfinite(turns.supported) else 'at no threshold'}, fails " + (
-        "at none" if never else fails
-    )
-
-
-def _rounded(value: float, towards: str) -> str:
-    """Three digits in words; an infinite number is not rounded."""
-    if not math.isfinite(value):
-        return number(value)
-    return number(float(Context(prec=3, rounding=towards).create_decimal(repr(value))), 3)
-
-
-def is_ratio(result: CheckResult) -> bool:
-    """Whether the effect is a ratio, for which 1 means no difference."""
-    return result.measured.unit == "ratio"
-
-
-def out_of_reach(result: CheckResult) -> str:
-    """A sentence that theory excludes the threshold at this size, with the reason; empty if it does not."""
-    if result.limit is None or not result.limit.excludes(result.check):
-        return ""
-    return f" No effect can meet this threshold at this size: {result.limit.reason}"
-
-
-def _interval_of(result: CheckResult, worst: Judged, ends: str) -> str:
+def _interval_of(result: CheckResult, worst: Comparison, ends: str) -> str:
     if result.exact:
         return "exact"
-    if result.measured.spread:
-        return f"{ends} {result.measured.spread}"
+    if result.spread:
+        return f"{ends} {result.spread}"
     error = 1 - result.own_level
-    together = round(error / (1 - result.level)) if worst.verdict is Verdict.contradicted else 1
+    together = round(error / (1 - result.level)) if worst.verdict == "contradicted" else 1
     level = result.level if together > 1 else result.own_level
     words = [f"{number(100 * level)} % CI {ends}"]
     words += [f"Bonferroni over {together}"] if together > 1 else []
@@ -166,17 +112,12 @@ def _interval_of(result: CheckResult, worst: Judged, ends: str) -> str:
     return ", ".join(words)
 
 
-def how_often(points: Sequence[Judged]) -> str:
-    """How many comparisons meet the threshold.
-
-    >>> point = Judged("", (), (), Verdict.supported)
-    >>> how_often([point]), how_often([point, point])
-    ('meets the threshold', 'all 2 comparisons meet the threshold')
-    """
-    counts = {verdict: sum(point.verdict is verdict for point in points) for verdict in Verdict}
-    met = counts[Verdict.supported]
+def how_often(points: Sequence[Comparison]) -> str:
+    """How many comparisons meet the threshold."""
+    counts = {verdict: sum(point.verdict == verdict for point in points) for verdict in get_args(Verdict)}
+    met = counts["supported"]
     if len(points) == 1:
-        return next(_ALONE[verdict] for verdict, count in counts.items() if count)
+        return _ALONE[points[0].verdict]
     if met == len(points):
         return f"all {met} comparisons meet the threshold"
     others = [f"{counts[verdict]} {words[counts[verdict] > 1]}" for verdict, words in _AMONG.items() if counts[verdict]]

@@ -356,7 +356,7 @@ def _audit(
     made, config = provenance(), every.config
     audited = {paper.id for run in runs for paper in run.audit.papers}
     return Audit(
-        version=2,
+        version=3,
         generated=made["finished"],
         scale=config.scale.name,
         scale_summary=config.scale.summary,

@@ -177,7 +177,7 @@ def test_a_rate_that_the_screening_left_and_that_has_no_fresh_runs_is_missing(
     table = screened_and_confirmed(sweep(tied_at_two), sweep(tied_at_two), confirmed_rates)
     assert verdict(A_IS_NEARER, table) == "inconclusive"
     lacking = {0.1, 1.0} ^ set(confirmed_rates)
-    missing = result(A_IS_NEARER, table).measured.missing
+    missing = result(A_IS_NEARER, table).missing
     for network in ("a", "b"):
         assert all(any(mentions(text, network, f"{rate:g}") for text in missing) for rate in lacking)
 
@@ -211,16 +211,16 @@ def test_a_network_whose_every_rate_has_a_diverged_run_is_confirmed_where_the_fe
     confirmed = screened_and_confirmed(screening, screening)
     assert set(fresh(confirmed[confirmed["network"] == "b"])["learning_rate"]) == {0.1}
     found = result(A_IS_NEARER, confirmed)
-    assert found.measured.missing == []
+    assert found.missing == []
     # Its diverged run, one of eight, does not make the other network's loss the lower.
-    assert found.verdict.value == "inconclusive"
+    assert found.verdict == "inconclusive"
     assert all(choice.diverged == (1, 16) for point in found.points for choice in point.choices)
     elsewhere = confirmed.assign(
         learning_rate=confirmed["learning_rate"].mask(
             (confirmed["network"] == "b") & (confirmed[STAGE] == CONFIRMATION), 1.0
         )
     )
-    assert len(result(A_IS_NEARER, elsewhere).measured.missing) > 0
+    assert len(result(A_IS_NEARER, elsewhere).missing) > 0
 
 
 def planned(name: str, *overrides: str) -> FigurePlan:

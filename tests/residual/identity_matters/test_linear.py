@@ -36,7 +36,7 @@ def figure(name: str, *overrides: str) -> Figure:
 
 
 def verdict(claim: str, table: pd.DataFrame) -> str:
-    return judge(configured().claims_of(PAPER)[claim], table, "laptop").verdict.value
+    return judge(configured().claims_of(PAPER)[claim], table, "laptop").verdict
 
 
 @pytest.fixture(scope="module")

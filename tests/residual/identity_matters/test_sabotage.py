@@ -49,7 +49,7 @@ def expressed(*overrides: str) -> pd.DataFrame:
 
 
 def verdict(claim: str, table: pd.DataFrame) -> str:
-    return judge(configured().claims_of(PAPER)[claim], table, "laptop").verdict.value
+    return judge(configured().claims_of(PAPER)[claim], table, "laptop").verdict
 
 
 @pytest.mark.usefixtures("images")

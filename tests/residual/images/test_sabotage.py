@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.verdicts import Judgement, judge
+from resaudit.claims.records import Judgement
+from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
 from resaudit.figures.drawing import figure_module
 from resaudit.plan.claim import Claim
@@ -111,8 +112,8 @@ def test_every_claim_about_images_is_sabotaged() -> None:
 def test_sabotage_turns_the_verdict(claim: str, tmp_path: Path) -> None:
     table = table_of(claim, tmp_path, as_claimed)
     honest, sabotaged = judged(claim, table), judged(claim, SABOTAGE[claim](table))
-    assert honest.verdict.value == "supported", why(honest)
-    assert sabotaged.verdict.value == "contradicted", why(sabotaged)
+    assert honest.verdict == "supported", why(honest)
+    assert sabotaged.verdict == "contradicted", why(sabotaged)
 
 
 def test_gaps_within_the_spread_of_seeds_decide_nothing(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_gaps_within_the_spread_of_seeds_decide_nothing(tmp_path: Path) -> None:
         return 0.0600 if job.network.power is None else 0.0595
 
     judgement = judged(claim, table_of(claim, tmp_path, error, spread=0.03))
-    assert judgement.verdict.value == "inconclusive", why(judgement)
+    assert judgement.verdict == "inconclusive", why(judgement)
 
 
 def test_a_diverged_run_has_an_error_of_100_but_no_loss_that_makes_another_the_better(tmp_path: Path) -> None:
@@ -137,14 +138,14 @@ def test_a_diverged_run_has_an_error_of_100_but_no_loss_that_makes_another_the_b
     for claim, error, expected in (("stable_scaling/quarter-power-cannot-train", quarter, "supported"),
                                    ("identity_matters/smaller-init-helps", usual, "inconclusive")):  # fmt: skip
         judgement = judged(claim, table_of(claim, tmp_path, error))
-        assert judgement.verdict.value == expected, why(judgement)
+        assert judgement.verdict == expected, why(judgement)
 
 
 @pytest.mark.parametrize("claim", SABOTAGE)
 def test_a_thinned_run_or_other_images_decide_nothing(claim: str, tmp_path: Path) -> None:
     table = table_of(claim, tmp_path, as_claimed)
     thinned, others = judged(claim, table, "laptop"), judged(claim, table, dataset="cifar10_jpeg")
-    assert (thinned.verdict.value, others.verdict.value) == ("inconclusive", "inconclusive")
+    assert (thinned.verdict, others.verdict) == ("inconclusive", "inconclusive")
     assert mentions(thinned.obstacle, "paper", "laptop")
     assert mentions(others.obstacle, "cifar10_jpeg")
     assert re.search(r"\bcifar100?\b", others.obstacle)

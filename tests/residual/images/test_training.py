@@ -257,7 +257,7 @@ def test_claims_of_figures_left_out_are_not_run_and_say_why(tmp_path: Path) -> N
     config = load([ON_CPU, f"paths.figures={tmp_path}"])
     found = drawn_figures(make_plan(config), make_plan(config.with_every_figure()), "stable_scaling")
     judgement = judgements_of(config, "stable_scaling", *found)["tau-helps-batch-norm"]
-    assert judgement.verdict.value == "not run"
+    assert judgement.verdict == "not run"
     assert judgement.obstacle == f"left out: {config.left_out['stable_scaling/fig_bn']}"
 
 

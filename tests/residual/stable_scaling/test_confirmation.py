@@ -52,7 +52,7 @@ def scaled(table: Table, stage: str) -> Table:
 
 
 def effects(check: Check, table: Table) -> list[tuple[float, ...]]:
-    return [tuple(effect.value for effect in point.effects) for point in result(check, table).measured.points]
+    return [tuple(effect.value for effect in point.effects) for point in check.measure(table, 3).points]
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -82,7 +82,7 @@ def test_a_diverged_fresh_run_at_the_common_rate_is_not_overlooked() -> None:
     # One of the screening's runs takes a rate from those that serve all depths, but no fresh loss from the measurement.
     at = (table["stage"] == SCREENING) & (table["depth"] == 100) & (table["learning_rate"] == 3) & (table["run"] == 0)
     in_screening = table.assign(loss=table["loss"].mask(at, np.inf))
-    assert {point.shown.choice for point in result(COMMON, in_screening).measured.points} == {"rates 1 and 3"}
+    assert {point.shown.choice for point in COMMON.measure(in_screening, 3).points} == {"rates 1 and 3"}
 
 
 def test_a_rate_at_which_a_fresh_run_alone_diverges_does_not_hide_one_that_serves() -> None:
@@ -104,7 +104,7 @@ def test_the_common_rate_is_confirmed_at_every_depth() -> None:
     for check in (COMMON, CHECKS[1]):
         assert verdict(check, table) == "supported"
         assert verdict(check, table[~lost]) == "inconclusive"
-        assert any(mentions(reason, 100) for reason in result(check, table[~lost]).measured.missing)
+        assert any(mentions(reason, 100) for reason in result(check, table[~lost]).missing)
     # Fresh runs at the best rates of each depth alone need not have the common one.
     of_the_best = confirmed(falling(NETWORK), falling(NETWORK), at_every_rate=False)
     assert verdict(COMMON, of_the_best) == "inconclusive"
@@ -121,7 +121,7 @@ def test_a_best_rate_without_fresh_runs_is_missing() -> None:
     elsewhere = table.assign(learning_rate=table["learning_rate"].mask(at_depth, 1.0))
     assert left != 1.0
     assert verdict(supported, elsewhere) == "inconclusive"
-    missing = result(supported, elsewhere).measured.missing
+    missing = result(supported, elsewhere).missing
     assert [mentions(reason, 1000, f"{rate:g}") for rate, reason in zip((1.0, left), missing, strict=True)] == [
         True
     ] * 2
@@ -144,10 +144,10 @@ def test_the_common_rate_among_others_is_measured_against_the_best_of_them() -> 
     # 3 is the best at every depth and 1 the next: exactly the ratio of their means.
     table = confirmed(steady(NETWORK), steady(NETWORK))
     ends = at_the_end(table).query("stage == 'confirmation' and depth == 10").groupby("learning_rate")["loss"].mean()
-    assert result(COMMON, table).measured.points[0].shown.value == pytest.approx(ends[3.0] / ends[1.0], rel=1e-12)
+    assert COMMON.measure(table, 3).points[0].shown.value == pytest.approx(ends[3.0] / ends[1.0], rel=1e-12)
     # A loss at a rate of 10 just below that at 3, at one depth: measured against 10 there.
     ten = made(NETWORK, lambda depth: 8.0 if depth == 10 else 3.0)
-    chosen = [point.shown.choice for point in result(COMMON, confirmed(steady(NETWORK), ten)).measured.points]
+    chosen = [point.shown.choice for point in COMMON.measure(confirmed(steady(NETWORK), ten), 3).points]
     assert chosen == ["rates 3 and 10", "rates 3 and 1", "rates 3 and 1"]
 
 

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from resaudit.base.errors import ConfigError, DataError
-from resaudit.claims.verdicts import Judgement, judge
+from resaudit.claims.records import Judgement
+from resaudit.claims.verdicts import judge
 from resaudit.data.fetch import Fetch
 from resaudit.figures.drawing import figure_module
 from resaudit.jobs.job import Execution, Work
@@ -106,7 +107,7 @@ def judged(name: str, table: pd.DataFrame) -> Judgement:
 
 
 def verdict(name: str, table: pd.DataFrame) -> str:
-    return judged(name, table).verdict.value
+    return judged(name, table).verdict
 
 
 def swapped(table: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
@@ -136,8 +137,8 @@ SABOTAGE: dict[str, Any] = {
 def test_a_wrong_table_turns_the_verdict(name: str, tables: dict[str, pd.DataFrame]) -> None:
     table = tables[configured().claims_of(PAPER)[name].evidence]
     honest, wrong = judged(name, table), judged(name, SABOTAGE[name](table))
-    assert honest.verdict.value != "contradicted"
-    assert wrong.verdict.value == "contradicted"
+    assert honest.verdict != "contradicted"
+    assert wrong.verdict == "contradicted"
 
 
 def test_the_interval_of_theorem_2_is_counted(tables: dict[str, pd.DataFrame]) -> None:

@@ -77,8 +77,8 @@ SWAPPED = {
 def test_swapped_labels_turn_the_verdict(name: str) -> None:
     one, other = SWAPPED[name]
     swapped = HONEST.assign(network=HONEST["network"].replace({one: other, other: one}))
-    assert judge(configured().claims_of(PAPER)[name], HONEST, "laptop").verdict.value == "supported"
-    assert judge(configured().claims_of(PAPER)[name], swapped, "laptop").verdict.value == "contradicted"
+    assert judge(configured().claims_of(PAPER)[name], HONEST, "laptop").verdict == "supported"
+    assert judge(configured().claims_of(PAPER)[name], swapped, "laptop").verdict == "contradicted"
 
 
 def test_the_common_rate_is_that_of_the_worst_depth() -> None:
@@ -97,7 +97,7 @@ def test_a_rate_that_still_falls_at_the_edge_of_the_grid_decides_nothing() -> No
     check = CommonRate(network="resnet-0.5", at_most=1.25)
     assert verdict(check, edge) == "inconclusive"
     # Either way: the best rate may lie beyond.
-    for point in result(check, edge).measured.points:
+    for point in check.measure(edge, 3).points:
         assert np.isnan(point.effects[-1].value)
 
 
@@ -130,8 +130,8 @@ def test_a_run_that_stops_short_of_the_loss_leaves_the_ratio_open() -> None:
     # At depth 10 passed at step 20, at depth 100 at 95, at depth 1000 not within the 100 steps.
     slow = made("resnet-0.5", lambda _: 3.0, lambda d: {10: 1.0, 100: 0.165, 1000: 0.15}[d])
     found = result(StepsToLoss(network="resnet-0.5", at_most=20), slow)
-    assert [point.verdict.value for point in found.points] == ["supported", "inconclusive"]
-    assert [point.shown.reaching for point in found.measured.points] == [(), (np.inf,)]
+    assert [point.verdict for point in found.points] == ["supported", "inconclusive"]
+    assert [point.choices[0].reaching for point in found.points] == [[], [np.inf]]
     assert verdict(StepsToLoss(network="resnet-0.5", depths="last", at_least=4), slow) == "supported"
 
 

@@ -167,8 +167,8 @@
     return within_factor === undefined ? [at_least, at_most] : [1 / within_factor, within_factor];
   }
 
-  function verdictOfChoice(ends, [least, most]) {
-    const [low, high, sharedLow, sharedHigh] = ends.map(Number); // an infinite end is the text "Infinity"
+  function verdictOfChoice({ own, shared }, [least, most]) {
+    const [low, high, sharedLow, sharedHigh] = [...own, ...shared].map(Number); // an infinite end is the text "Infinity"
     if (least <= low && high <= most) return "supported";
     return sharedHigh < least || most < sharedLow ? "contradicted" : "inconclusive";
   }
@@ -177,10 +177,11 @@
     return ["contradicted", "inconclusive", "depends"].find((one) => verdicts.includes(one)) ?? "supported";
   }
 
-  function verdictOfCheck({ points, spread, lacking }, thresholds) {
-    const region = regionOf(thresholds);
-    const verdicts = points.map((choices) => {
-      const kinds = new Set(choices.map((ends) => verdictOfChoice(ends, region)));
+  function verdictOfCheck({ check, points, spread, missing, unmeasured }, thresholds) {
+    const region = regionOf({ ...check.parameters, ...thresholds });
+    const lacking = missing.length || unmeasured.length || !points.length;
+    const verdicts = points.map(({ choices }) => {
+      const kinds = new Set(choices.map((choice) => verdictOfChoice(choice, region)));
       if (kinds.size === 1) return [...kinds][0];
       return kinds.has("inconclusive") || spread ? "inconclusive" : "depends";
     });
@@ -191,9 +192,7 @@
   function judgeAgain(id, thresholds, claims = judgements) {
     const { checks, fitted } = claims[id];
     const verdict = verdictOfAll(
-      Object.entries(checks).map(([name, check]) =>
-        verdictOfCheck(check, { ...check.thresholds, ...thresholds[name] }),
-      ),
+      Object.entries(checks).map(([name, check]) => verdictOfCheck(check, thresholds[name])),
     );
     return fitted && verdict === "supported" ? "fitted" : verdict;
   }
@@ -217,15 +216,16 @@
     }
 
     check = (field) => judgements[this.id].checks[field.dataset.check];
-    ours = (field) => this.check(field).thresholds[field.dataset.key];
+    ours = (field) => this.check(field).check.parameters[field.dataset.key];
 
     // The range of a slider: all finite ends and our threshold, with a margin.
     range(field) {
-      const { points, log } = this.check(field);
+      const { points, scale } = this.check(field);
+      const ends = points.flatMap(({ choices }) => choices.flatMap(({ own, shared }) => [...own, ...shared]));
       const within = field.dataset.key === "within_factor";
-      let values = [this.ours(field), ...points.flat(2)].filter((value) => Number.isFinite(value));
+      let values = [this.ours(field), ...ends].filter((value) => Number.isFinite(value));
       if (within) values = values.filter((value) => value > 0).map((value) => Math.max(value, 1 / value));
-      const scaled = log || within;
+      const scaled = scale === "log" || within;
       if (scaled) values = values.filter((value) => value > 0).map(Math.log);
       let [low, high] = values.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
       const margin = (high - low) / 20 || Math.abs(high) / 2 || 1;
