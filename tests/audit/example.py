@@ -134,7 +134,7 @@ def _paper(folder: Path) -> Audit:
         "cited": "arXiv:1611.01186v2",
         "thresholds": "Written before any check was run.",
         "ledger": {"file": f"config/paper/{PAPER}/claims.yaml", "sha256": "a" * 64, "command": "resaudit audit"},
-        "counts": {"supported": 3, "contradicted": 2, "inconclusive": 2, "not run": 2},
+        "counts": {"supported": 3, "contradicted": 2, "depends": 0, "inconclusive": 2, "not run": 2, "fitted": 0},
         "claims": claims,
         "figures": [_figure(folder, name) for name in DRAWN],
         "robustness": {
@@ -175,7 +175,7 @@ def _other_paper() -> Audit:
         "cited": "arXiv:1909.04653",
         "thresholds": "",
         "ledger": {"file": f"config/paper/{OTHER}/claims.yaml", "sha256": "b" * 64, "command": "resaudit audit"},
-        "counts": {"supported": 0, "contradicted": 0, "inconclusive": 0, "not run": 1},
+        "counts": {"supported": 0, "contradicted": 0, "depends": 0, "inconclusive": 0, "not run": 1, "fitted": 0},
         "claims": [
             claim(
                 "failure-falls",

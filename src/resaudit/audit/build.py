@@ -3,24 +3,22 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import get_args
 
-from resaudit.audit.claim_models import ClaimUnderVariant, JudgedClaim, standings_of
+from resaudit.audit.claim_models import ClaimUnderVariant, JudgedClaim, set_for_run, standings_of
 from resaudit.audit.deciding import would_decide
 from resaudit.audit.models import (
     Assumed,
     Audit,
     AuditedPaper,
     DrawnFigure,
-    FigureFiles,
     FigureProvenance,
+    FileKind,
     Ledger,
-    MatrixFiles,
     NotDrawn,
     Provenance,
     Robustness,
-    VerdictCounts,
 )
-from resaudit.audit.set_for_run import set_for_run
 from resaudit.audit.spot_check_words import spot_checks
 from resaudit.base.errors import ConfigError, OtherSettings, ResauditError, UnplannedTable
 from resaudit.base.files import sha256_of
@@ -36,7 +34,7 @@ from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement
 from resaudit.plan.composition import claims_as_written, claims_file, files_in
 from resaudit.plan.estimates import time_in_words
-from resaudit.plan.layout import FORMATS, Layout
+from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.plan.trees import Files
@@ -181,7 +179,7 @@ def audited_paper(
             command=claims_command(paper, overrides),
             file_sha256=sha256_of(file) if file else None,
         ),
-        counts=VerdictCounts.model_validate(standings_of(claims)),
+        counts=standings_of(claims),
         claims=claims,
         figures=shown,
         not_drawn=[
@@ -255,7 +253,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> DrawnFigure:
         caption=planned.figure.full_caption,
         remark=planned.figure.remark,
         experiment=planned.figure.experiment,
-        files=FigureFiles(**{suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)}),
+        files={kind: f"{figure.name}.{kind}" for kind in get_args(FileKind)},
         sha256=figure.sha256,
         drawings=about.get("drawings", {}),
         rows=len(figure.table),
@@ -297,10 +295,10 @@ def provenance_of(figure: Drawn, folders: Sequence[Path]) -> FigureProvenance:
 
 def _robustness(matrix: Matrix, config: Config, figures: Mapping[str, Drawn]) -> Robustness:
     ledger = ledger_of(config, matrix.paper, matrix.ledger)
-    files = {kind: f"{matrix.paper}/robustness.{kind}" for kind in ("csv", *FORMATS)}
+    files = {kind: f"{matrix.paper}/robustness.{kind}" for kind in get_args(FileKind) if kind != "json"}
     return Robustness(
         reference=matrix.reference,
-        files=None if matrix.reference else MatrixFiles(**files),
+        files=None if matrix.reference else files,
         drawings={} if matrix.reference else matrix.drawings,
         stale=matrix.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
         commit=matrix.commit,

@@ -64,9 +64,5 @@ def _modules_with_printed(config: Config) -> list[str]:
     """
     audited = set(config.audited_papers()) & set(papers())
     modules = [module_of(name) for name in config.figure if name.split("/")[0] in audited]
-    return [name for name in modules if b"beside_the_paper" in _source(name)]
-
-
-def _source(module: str) -> bytes:
-    spec = find_spec(module)
-    return Path(spec.origin).read_bytes() if spec and spec.origin else b""
+    specs = {name: find_spec(name) for name in modules}
+    return [n for n, s in specs.items() if s and s.origin and b"beside_the_paper" in Path(s.origin).read_bytes()]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from resaudit.audit.claim_models import JudgedClaim
+from resaudit.audit.claim_models import STANDINGS, JudgedClaim, Standing
 from resaudit.base.models import Count, Id, PairId, Part, Sha256, Time, different
 from resaudit.claims.records import Commit, Drawings, NamedVariant, VariantRun
 from resaudit.figures.printed import Printed
@@ -13,6 +13,7 @@ from resaudit.figures.printed import Printed
 _PART = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
 File = Annotated[str, Field(pattern=f"^{_PART}(/{_PART})*$")]
 """Relative to the folder of audit.json, with forward slashes; never leads out of it."""
+FileKind = Literal["csv", "svg", "pdf", "png", "json"]
 JobKey = Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]
 
 
@@ -58,26 +59,6 @@ class Assumed(Part):
     """Plausible other values."""
 
 
-class MatrixFiles(Part):
-    """The matrix of claims and variants, as a table and drawn."""
-
-    csv: File
-    """The table."""
-    svg: File
-    """Drawn."""
-    pdf: File
-    """Drawn."""
-    png: File
-    """Drawn."""
-
-
-class FigureFiles(MatrixFiles):
-    """A figure's table, drawings and record."""
-
-    about: File = Field(alias="json")
-    """What the table is of."""
-
-
 class ImportedResults(Part):
     """Results that somebody else computed, by one archive."""
 
@@ -102,8 +83,8 @@ class DrawnFigure(Part):
     """What must stand beside it, such as that its settings are reconstructed and not the paper's; empty: nothing."""
     experiment: str
     """What is computed for it."""
-    files: FigureFiles
-    """Its files."""
+    files: Annotated[dict[FileKind, File], Field(min_length=5)]
+    """Its table, what that is of, and its drawings."""
     sha256: Sha256
     """SHA-256 of the CSV."""
     drawings: Drawings = {}
@@ -144,8 +125,8 @@ class Robustness(Part):
 
     reference: bool
     """Whether it is the committed matrix of another run, for want of one of this run."""
-    files: MatrixFiles | None
-    """The matrix of claims and variants; null for a reference."""
+    files: Annotated[dict[FileKind, File], Field(min_length=4)] | None
+    """The matrix of claims and variants, as a table and drawn; null for a reference."""
     drawings: Drawings = {}
     """SHA-256 of each drawing; empty for a matrix drawn before these were recorded."""
     stale: str | None
@@ -170,26 +151,6 @@ class Ledger(Part):
     """The command that prints it."""
     file_sha256: Sha256 | None = None
     """Of the file's bytes, as sha256sum prints it; null where there is no file."""
-
-
-class VerdictCounts(Part):
-    """How many claims have each verdict."""
-
-    supported: Count
-    """Claims that are supported, without those of which agreement is no evidence."""
-    contradicted: Count
-    """Claims that are contradicted."""
-    inconclusive: Count
-    """Claims that are inconclusive."""
-    not_run: Count = Field(alias="not run")
-    """Claims that are not run."""
-    depends: Count = 0
-    """Claims that are decided at each choice that the paper leaves open, but differently."""
-    fitted: Count = 0
-    """Claims that meet our thresholds, which is no evidence."""
-
-    def __getitem__(self, standing: str) -> int:
-        return int(self.model_dump(by_alias=True)[standing])
 
 
 class NotDrawn(Part):
@@ -257,8 +218,8 @@ class AuditedPaper(Part):
     whose commit is the audit's."""
     ledger: Ledger
     """The claims that the audit used."""
-    counts: VerdictCounts
-    """How many claims have each verdict."""
+    counts: Annotated[dict[Standing, Count], Field(min_length=len(STANDINGS))]
+    """How many claims have each verdict; supported ones whose agreement is no evidence count as fitted."""
     claims: list[JudgedClaim]
     """All claims of the paper."""
     figures: list[DrawnFigure]

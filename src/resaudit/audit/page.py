@@ -145,8 +145,8 @@ def _section(paper: AuditedPaper, figures: Path) -> Section:
             spoken = f"{label}: {figure.title}; described by the caption"
             embedded = Embedded(
                 figure,
-                picture(figures / figure.files.svg, name, spoken, figure.drawings.get("svg")),
-                download(figures / figure.files.csv, figure.sha256),
+                picture(figures / figure.files["svg"], name, spoken, figure.drawings.get("svg")),
+                download(figures / figure.files["csv"], figure.sha256),
             )
         groups[name] = Group(name, label, embedded, [claim for claim in paper.claims if claim.evidence == name])
     every: list[DrawnFigure | NotDrawn] = [*paper.figures, *paper.not_drawn]

@@ -46,8 +46,9 @@ def run_audit(
         say(command)
         say(folded("a figure of another scale counts as it is with FIGURE.scale=SCALE"))
     refuse_unjudged({claim.id: claim.obstacle for claim in chosen})
-    if strict:
-        _refuse_unsupported(chosen)
+    others = [claim.id for claim in chosen if claim.standing != "supported"]
+    if strict and others:
+        raise VerdictError(f"{len(others)} of {len(chosen)} claims are not supported: {listed(others)}")
 
 
 def _chosen(plan: Plan, audit: Audit, claim_id: str | None) -> list[JudgedClaim]:
@@ -76,8 +77,8 @@ def _of_other_settings(plan: Plan, audit: Audit, figures: Collection[str]) -> li
 
 def _set_for_run(audit: Audit) -> Iterator[str]:
     """What this run sets of the claims."""
-    names = _least_names(audit)
-    set_here = [(names[claim.id], text) for claim in audit.claims for text in claim.settings_of_run]
+    every = [claim.id for claim in audit.claims]
+    set_here = [(least_name(claim.id, every), text) for claim in audit.claims for text in claim.settings_of_run]
     if set_here:
         yield f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:"
     for short, text in set_here:
@@ -91,25 +92,12 @@ def _mixed_code(audit: Audit, figures: Collection[str]) -> Iterator[str]:
             yield f"mixed code: {figure.id}: {figure.mixed_code} were made by different code; {figure.command}"
 
 
-def _refuse_unsupported(claims: Sequence[JudgedClaim]) -> None:
-    """Raise ResauditError if a claim is not supported."""
-    others = [claim.id for claim in claims if claim.standing != "supported"]
-    if others:
-        raise VerdictError(f"{len(others)} of {len(claims)} claims are not supported: {listed(others)}")
-
-
 def explain_claim(plan: Plan, overrides: Sequence[str], name: str) -> Iterator[str]:
     """One claim in full, whether or not its figure has been drawn."""
     paper, claim = name.split("/")
     figure = f"{paper}/{plan.config.claims_of(paper)[claim].evidence}"
     audit = make_audit(plan, overrides, only={figure}, refuse_others=False, refuse_nothing=False)
     return in_full(plan.config, audit, next(judged for judged in audit.claims if judged.id == name), overrides)
-
-
-def _least_names(audit: Audit) -> dict[str, str]:
-    """The name of each claim in a list of claims of all papers, by its id."""
-    every = [claim.id for claim in audit.claims]
-    return {name: least_name(name, every) for name in every}
 
 
 def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:

@@ -70,7 +70,8 @@ class Choice(Part):
             return None
         scale, needed = math.log if logarithmic else float, 0.0
         for end, reach in self._to_move(region):
-            if not _on_scale(logarithmic, end, reach, self.effect) or end == self.effect:
+            known = all(math.isfinite(x) and (x > 0 or not logarithmic) for x in (end, reach, self.effect))
+            if not known or end == self.effect:
                 return None
             half, distance = scale(reach) - scale(self.effect), scale(end) - scale(self.effect)
             needed = max(needed, self.n * (half / distance) ** 2)
@@ -88,10 +89,6 @@ class Choice(Part):
         # Inside, both ends of the interval must come to lie between those of the region; outside, one end must.
         for end in ends if inside else [min(ends, key=lambda end: abs(end - self.effect))]:
             yield end, interval[0] if end <= self.effect else interval[1]
-
-
-def _on_scale(logarithmic: bool, *values: float) -> bool:
-    return all(math.isfinite(value) and (value > 0 or not logarithmic) for value in values)
 
 
 def error_of(rung: int | None) -> float:

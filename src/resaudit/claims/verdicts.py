@@ -40,6 +40,7 @@ SHORT = 0.02
 _AGAINST = ("supported", "depends", "inconclusive", "contradicted")
 
 
+@refusals("the judgement: $")
 def judge(
     claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | None = None, rung: int | None = None
 ) -> Judgement:
@@ -87,7 +88,7 @@ def judgement_on(config: Config, paper: str, name: str, table: pd.DataFrame | No
     claim = config.claims_of(paper)[name]
     figure = f"{paper}/{claim.evidence}"
     try:
-        with errors_naming(f"table of {figure}", figure), refusals(f"the judgement by the table of {figure}: $"):
+        with errors_naming(f"table of {figure}", figure):
             return judge(claim, table, config.scale_of(figure), config.dataset_of(figure), config.rung)
     except ResauditError as error:
         place = _place(error.__cause__, table, config.figure[figure].keys)

@@ -1,10 +1,9 @@
 """Verdicts in words: effects, intervals, thresholds, and the sentence that a person would say."""
 
 from collections.abc import Sequence
-from typing import get_args
 
 from resaudit.base.text import number, span
-from resaudit.claims.decision import Verdict
+from resaudit.claims.decision import Choice, Span, Verdict
 from resaudit.claims.records import CheckResult, Comparison, Judgement
 from resaudit.plan.check import Check
 
@@ -55,12 +54,13 @@ def sentence(result: CheckResult) -> str:
     diverged = "".join(f"; {words}" for words in worst.diverged[:1])
     found = f"{result.unit} {effect} ({_interval_of(result, worst, ends)}, n = {worst.n}{diverged})"
     lead = ". Worst" if len(result.points) > 1 else ""
-    depends = f", which {choices_in_words(result, worst)}" if worst.verdict == "depends" else ""
+    depends = f", which {choices_in_words(worst.choices, result.region)}" if worst.verdict == "depends" else ""
     beyond = ""
     if result.limit and result.limit.excludes_threshold:
         beyond = f" No effect can meet this threshold at this size: {result.limit.reason}"
+    often = how_often([point.verdict for point in result.points])
     return (
-        f"{name}: {how_often(result.points)}{without}{lead}: {found} for {worst.where}{depends}; "
+        f"{name}: {often}{without}{lead}: {found} for {worst.where}{depends}; "
         f"our threshold: {result.check.threshold}.{beyond}"
     )
 
@@ -84,11 +84,17 @@ def leaning(judgement: Judgement) -> str:
     return f"It leans {'against' if against else 'towards'} the claim: {seen}."
 
 
-def choices_in_words(result: CheckResult, point: Comparison) -> str:
-    """At which choices a comparison holds, and at which it fails."""
+def choices_in_words(choices: Sequence[Choice], region: Span) -> str:
+    """At which choices a comparison holds, and at which it fails.
+
+    >>> ends = {"rate 1": (0.5, 0.6), "rate 2": (2.0, 3.0), "rate 3": (0.7, 0.8)}
+    >>> choices = [Choice(name=name, effect=own[0], own=own, shared=own, n=3) for name, own in ends.items()]
+    >>> choices_in_words(choices, (0.0, 1.0))
+    'holds at rate 1 and rate 3, fails at rate 2'
+    """
     words = []
     for verdict, word in (("supported", "holds"), ("contradicted", "fails")):
-        names = [choice.name for choice in point.choices if choice.verdict(result.region) == verdict]
+        names = [choice.name for choice in choices if choice.verdict(region) == verdict]
         more = len(names) - CHOICES_NAMED
         listed = [*names[:CHOICES_NAMED], *([f"{more} others"] if more > 0 else [])]
         words += [f"{word} at {' and '.join(listed)}"] if listed else []
@@ -112,13 +118,19 @@ def _interval_of(result: CheckResult, worst: Comparison, ends: str) -> str:
     return ", ".join(words)
 
 
-def how_often(points: Sequence[Comparison]) -> str:
-    """How many comparisons meet the threshold."""
-    counts = {verdict: sum(point.verdict == verdict for point in points) for verdict in get_args(Verdict)}
-    met = counts["supported"]
-    if len(points) == 1:
-        return _ALONE[points[0].verdict]
-    if met == len(points):
+def how_often(verdicts: Sequence[Verdict]) -> str:
+    """How many comparisons meet the threshold.
+
+    >>> how_often(["supported"]), how_often(["supported", "supported"])
+    ('meets the threshold', 'all 2 comparisons meet the threshold')
+    >>> how_often(["inconclusive", "supported", "contradicted", "inconclusive"])
+    '1 of 4 comparisons meet the threshold, 1 fails, 2 are undecided'
+    """
+    met, several = verdicts.count("supported"), len(verdicts)
+    if several == 1:
+        return _ALONE[verdicts[0]]
+    if met == several:
         return f"all {met} comparisons meet the threshold"
-    others = [f"{counts[verdict]} {words[counts[verdict] > 1]}" for verdict, words in _AMONG.items() if counts[verdict]]
-    return ", ".join([f"{met} of {len(points)} comparisons meet the threshold", *others])
+    counts = [(verdicts.count(verdict), words) for verdict, words in _AMONG.items()]
+    others = [f"{count} {words[count > 1]}" for count, words in counts if count]
+    return ", ".join([f"{met} of {several} comparisons meet the threshold", *others])
