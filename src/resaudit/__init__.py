@@ -12,6 +12,6 @@ from resaudit.base.door import door
 
 if TYPE_CHECKING:
     from resaudit.figures.tables import load as load
-    from resaudit.plan.samples import training_set as training_set
+    from resaudit.plan.composition import training_set as training_set
 else:
     __getattr__ = door(__name__, __file__)

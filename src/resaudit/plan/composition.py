@@ -8,17 +8,20 @@ from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from resaudit.base.errors import ConfigError, ResauditError, figures_named, listed, suggestion
 from resaudit.base.models import validated
 from resaudit.base.papers import LONGEST_NAME, checkout, file_of_paper
 from resaudit.data.dataset import Dataset
+from resaudit.data.fetch import fetch
 from resaudit.plan.claim import Claim, read_claim
 from resaudit.plan.experiment import experiments_of
 from resaudit.plan.figure import LARGEST_SEED, Assumption, Figure
 from resaudit.plan.models import CONTROLS, OTHER_SEED, Config, Run, Scale
 from resaudit.plan.overrides import OF_FIGURES, Override, key_of, of_figure, parsed, set_in, with_full_keys
+from resaudit.plan.plan import fetch_of
 from resaudit.plan.trees import Files, Tree, files_like, resolved
 from resaudit.runtime.devices import settled
 
@@ -115,6 +118,17 @@ def datasets(folder: Path | Files, overrides: Sequence[str] = ()) -> dict[str, D
             raise ConfigError(f"{file} has the checksums of {other}; 'resaudit hash FOLDER' prints yours")
         datasets[file.stem] = dataset
     return datasets
+
+
+def training_set(name: str, folder: Path | str = "data") -> tuple[np.ndarray, np.ndarray]:
+    """All training images and labels, unsigned bytes; fetched into ``folder`` if they are not there.
+
+    Returns:
+        MNIST's have the shapes (60000, 28, 28) and (60000,).
+    """
+    raw = fetch_of(datasets(config_folder())[name], str(folder))
+    fetch(raw.dataset, Path(raw.raw))
+    return raw.training_set()
 
 
 def _dataset(files: Files, file: Path, given: Sequence[Override]) -> Dataset:

@@ -40,16 +40,17 @@ class Files:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.like = cache(partial(files_like, self.folder))
-        self.read, self.figure = cache(_read), cache(self._figure)
+        self.read, self.option = cache(_read), cache(self._option)
+        self.root, self.figure = cache(self._root), cache(self._figure)
 
-    def option(self, group: str, name: str) -> Tree:
+    def _option(self, group: str, name: str) -> Tree:
         """A data set or scale."""
         known = {file.stem: file for file in reversed(self.like(f"{group}/*.yaml"))}
         if name not in known:
             raise ConfigError(f"unknown {group} {name!r}; allowed: {listed(sorted(known))}")
         return self.read(known[name])
 
-    def root(self, **choices: str) -> Tree:
+    def _root(self, **choices: str) -> Tree:
         """All but the figures: ``config.yaml`` with a data set and a scale, its own unless others are chosen."""
         tree = self.read(self.folder / "config.yaml") | choices
         return tree | {group: self.option(group, str(tree.get(group))) for group in GROUPS}
