@@ -20,6 +20,7 @@ from resaudit.audit.build import make_audit
 from resaudit.audit.changes import opposed
 from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, counts_in_words, standing_of, standings_of
 from resaudit.audit.models import Audit, AuditedPaper
+from resaudit.claims.records import CheckResult
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.plan.words import judgement_sha256
@@ -31,6 +32,8 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 REFERENCE = CHECKOUT / "figures" / "reference"
 IN_FULL = REFERENCE / "scale_paper"
 RECORDED = REFERENCE / "verdicts_scale_paper.csv"
+HEADER = ("| claim | threshold | effect | n | laptop | paper |", "|---|---|---|---|---|---|")
+BAR, STAR = r"\|", r"\*"
 _SECTION = re.compile(r"(?<=<!-- verdicts -->\n).*(?=<!-- /verdicts -->)", re.DOTALL)
 
 
@@ -137,47 +140,48 @@ def _without(paper: AuditedPaper, in_full: dict[str, InFull]) -> str:
 
 
 def claims(reduced: Audit, in_full: dict[str, InFull]) -> Iterator[str]:
-    """A section for each paper: the claims that were judged at either scale, then the others with the reason."""
+    """A table for each paper: the claims that were judged at either scale; then the others with the reason."""
     for paper in reduced.papers:
         yield from ("", f"## {paper.title}", "", f"{paper.short}; [{paper.cited}]({paper.link}).")
         yield from _lines(f"At scale {reduced.scale}: {counts_in_words(standings_of(paper.claims))}.")
         yield from _lines(
             f"At scale paper{_without(paper, in_full)}: {counts_in_words(_standings_in_full(paper, in_full))}."
         )
-        yield ""
+        yield from ("", *HEADER)
         reasons: dict[str, list[str]] = {}
         for claim in paper.claims:
             if claim.verdict == "not run" and claim.id not in in_full:
                 reasons.setdefault(claim.why, []).append(f"`{claim.name}`")
             else:
-                yield from _item(_judged(claim, in_full, opposed(claim, paper.robustness)))
+                yield _row(claim, _standing_in_full(claim, in_full), opposed(claim, paper.robustness))
+        yield ""
         for reason, names in reasons.items():
-            yield from _item(f"**not run** {', '.join(names)}: {reason}")
+            yield from _lines(f"- **not run** {', '.join(names)}: {reason}", "  ")
 
 
-def _judged(claim: JudgedClaim, in_full: dict[str, InFull], readings: str) -> str:
-    """One claim with its verdict under other readings; its id links to the page of findings that explains it."""
+def _row(claim: JudgedClaim, in_full: str, readings: str) -> str:
+    """A claim with the least favourable effect of each check; its id links to the page of findings that explains it."""
     link = f"[`{claim.name}`](findings/{claim.paper}.md#{claim.name})" if claim.finding else f"`{claim.name}`"
-    met_in_full = in_full[claim.id].met if claim.id in in_full else ""
-    verdicts = f"{_verdict(claim.standing, _met(claim))}; at scale paper "
-    verdicts += _verdict(_standing_in_full(claim, in_full), met_in_full)
-    verdicts += f"; {readings}" if readings else ""
-    return f"{verdicts}: {claim.statement.replace('*', chr(92) + '*')} {link}"
+    checks = [(f"{check.unit} {check.check.threshold}", _seen(check), _size(check)) for check in claim.checks]
+    thresholds, seen, sizes = ("<br>".join(cell) for cell in zip(*checks, strict=True))
+    laptop = f"**{claim.standing}**" + (f"; {readings}" if readings else "")
+    cells = (f"{claim.statement} {link}", thresholds, seen, sizes, laptop, f"**{in_full}**")
+    return f"| {' | '.join(cell.replace('|', BAR).replace('*', STAR).replace(STAR * 2, '**') for cell in cells)} |"
+
+
+def _seen(check: CheckResult) -> str:
+    """The effect nearest to failing with its interval, and how many of how many comparisons meet the threshold."""
+    effect, interval = check.worst_in_words
+    of_several = f"; {check.met_in_words}" if len(check.points) > 1 else ""
+    return f"{effect}{f' ({interval})' if not check.exact and check.worst else ''}{of_several}"
+
+
+def _size(check: CheckResult) -> str:
+    return "exact" if check.exact else str(check.worst.n) if check.worst else "–"
 
 
 def _met(claim: JudgedClaim) -> str:
     return "; ".join(check.met_in_words for check in claim.checks)
-
-
-def _verdict(standing: str, met: str) -> str:
-    return f"**{standing}**" if standing == "not run" else f"**{standing}** ({met})"
-
-
-def _item(text: str) -> list[str]:
-    """An item of a list."""
-    # A line that begins with a sign would be an item of its own.
-    lines = _lines("- " + re.sub(r" (?=[-+*] )", "\N{NO-BREAK SPACE}", text), "  ")
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def _lines(text: str, indent: str = "") -> list[str]:

@@ -13,18 +13,18 @@ REFERENCE = CHECKOUT / "figures" / "reference"
 DRAWN = "_drawn"
 """Folder of the drawings, in that of the site."""
 DPI = 160
-_ITEM = re.compile(r"^- \*\*(?:.|\n(?=  ))*", re.MULTILINE)
+_ROW = re.compile(r"^\| .*", re.MULTILINE)
 
 
 def results() -> Iterator[str]:
     """Every figure that has a committed table, by paper: its drawing, how it was run, and its claims with verdicts."""
     sections = (DOCS / "verdicts.md").read_text(encoding="utf-8").split("\n## ")[1:]
-    items = {section.partition("\n")[0]: _ITEM.findall(section) for section in sections}
+    tables = {section.partition("\n")[0]: _ROW.findall(section) for section in sections}
     for paper, claims in configuration().claims.items():
         of_paper = next(figure.paper for name, figure in configuration().figure.items() if name.startswith(f"{paper}/"))
         yield from ("", f"## {of_paper.title}", "", f"{plain(of_paper.short)}; {of_paper.cited}.")
-        judged = [item for item in items[of_paper.title] if not item.startswith("- **not run**")]
-        verdicts = {re.findall(r"`([\w-]+)`", item)[-1]: item for item in judged}
+        header, *rows = tables[of_paper.title]
+        verdicts = {re.findall(r"`([\w-]+)`", row)[0]: row for row in rows}
         for csv in _tables(paper):
             # A table of other data than the paper's has their name behind the figure's, and is no evidence.
             short, other_data, _ = csv.stem.partition("-")
@@ -34,8 +34,9 @@ def results() -> Iterator[str]:
             yield from ("", plain(figure.full_caption), "")
             yield f"[`{paper}/{short}`](#figure-{paper}-{short}), scale {about['scale']}. {plain(about['note'])}"
             yield ""
-            shown = [key for key, claim in claims.items() if claim.evidence == short and not other_data]
-            yield from (verdicts[key] for key in shown if key in verdicts)
+            if not other_data:
+                shown = [verdicts[key] for key, claim in claims.items() if claim.evidence == short and key in verdicts]
+                yield from (header, "|---" * header.count(" | ") + "|---|", *shown) if shown else ()
 
 
 def draw(site: Path) -> None:
