@@ -1,4 +1,4 @@
-"""Progress of long loops: a bar on a terminal, a line every few seconds in a log; standard streams that never fail."""
+"""Progress of long loops, a line every few seconds; standard streams that never fail."""
 
 import io
 import os
@@ -18,11 +18,6 @@ def with_progress(items: Collection[T], what: str) -> Iterator[T]:
         items: any items.
         what: the work and, as last word, what the items are, such as ``train/x-1 epochs``.
     """
-    if sys.stderr.isatty():
-        from tqdm import tqdm  # not needed in a log
-
-        yield from tqdm(items, desc=what, leave=False)
-        return
     name, _, unit = what.rpartition(" ")
     progress = Progress(len(items), unit, name)
     for item in items:
