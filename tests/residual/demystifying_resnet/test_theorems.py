@@ -31,11 +31,12 @@ def plan(*overrides: str) -> Plan:
 
 # Measurements and tables
 
-CASE = Case(2, "identity/relu/identity", 3, 6, 3, "mnist", 0)
+CASE = {"shortcut_depth": 2, "activations": "identity/relu/identity", "width": 3, "units": 6, "samples": 3,
+        "data": "mnist", "draw": 0}  # fmt: skip
 
 
 def made(*findings: Finding, **changes: object) -> list[tuple[Case, Finding]]:
-    return [(dataclasses.replace(CASE, **changes), finding) for finding in findings]  # type: ignore[arg-type]
+    return [(CASE | changes, finding) for finding in findings]
 
 
 def test_a_table_has_a_row_for_each_measurement() -> None:

@@ -133,11 +133,6 @@ def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None
     return Largest(magnitude, _unflat(vector, shape))
 
 
-def runs_at_once(network: Network) -> int:
-    """Number of runs whose vectors fit into :data:`BYTES_AT_ONCE`."""
-    return max(1, BYTES_AT_ONCE // (8 * min(MOST_STEPS, network.parameters) * network.parameters))
-
-
 def _settled(values: torch.Tensor, last: torch.Tensor, beside: torch.Tensor) -> torch.Tensor:
     """Of which runs the largest magnitude is known to :data:`ACCURACY` and the other end is certainly smaller."""
     if values.shape[1] < 4:

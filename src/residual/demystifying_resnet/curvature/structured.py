@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ import torch
 from resaudit.paper import Moments
 from residual.demystifying_resnet.curvature.bracketing import Bracketing, CountsInconsistent, Extrapolation
 from residual.demystifying_resnet.curvature.counts import Chain, count_below, library
-from residual.demystifying_resnet.curvature.products import HessianProduct, largest_magnitude, runs_at_once
+from residual.demystifying_resnet.curvature.products import BYTES_AT_ONCE, MOST_STEPS, HessianProduct, largest_magnitude
 from residual.demystifying_resnet.networks.hessians import SIZEABLE, check_shapes, spectra_along
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.networks.spectra import Spectra
@@ -32,20 +32,9 @@ LARGEST_ENTRY = 1e100
 """A run with larger entries is diverging; their squares would overflow."""
 EPS = float(np.finfo(np.float64).eps)
 SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class _Row:
-    """Statistics of one spectrum, as ``Spectra`` has them; NaN where not known."""
-
-    lambda_max: float = math.nan
-    lambda_p10: float = math.nan
-    condition_number: float = math.nan
-    index: float = math.nan
-    raw_index: float = math.nan
-    sizeable_index: float = math.nan
-    noise_floor: float = math.nan
-    resolved: bool = False
+_Row = dict[str, float]
+"""Statistics of one spectrum by the names of ``Spectra``; those left out are not known."""
+_UNKNOWN: _Row = {f.name: math.nan for f in fields(Spectra)} | {"resolved": False}
 
 
 def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
@@ -77,7 +66,8 @@ def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, 
         at = torch.where(finite[None, :, None, None], at, torch.zeros_like(at))
 
         # Lanczos starts from the previous Hessians' eigenvectors.
-        batches = torch.split(torch.arange(at.shape[1]), runs_at_once(network))
+        at_once = max(1, BYTES_AT_ONCE // (8 * min(MOST_STEPS, network.parameters) * network.parameters))
+        batches = torch.split(torch.arange(at.shape[1]), at_once)
         products = [HessianProduct(at[:, runs], network, moments) for runs in batches]
         largest = [
             largest_magnitude(product, None if vectors is None else vectors[:, runs])
@@ -91,17 +81,18 @@ def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, 
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             counted = list(pool.map(_statistics, chains, magnitudes, extrapolations, finite.tolist()))
         rows.append([
-            row or _dense_row(at[:, run], magnitudes[run], network, moments) for run, row in enumerate(counted)
+            _dense_row(at[:, run], magnitudes[run], network, moments) if row is None else row
+            for run, row in enumerate(counted)
         ])  # fmt: skip
-    return Spectra(*(np.array([[getattr(row, f.name) for row in at] for at in rows]) for f in fields(Spectra)))
+    return Spectra(**{name: np.array([[(_UNKNOWN | row)[name] for row in at] for at in rows]) for name in _UNKNOWN})
 
 
 def _statistics(chain: Chain, lambda_max: float, extrapolation: Extrapolation, finite: bool) -> _Row | None:
     """Statistics of one Hessian; None if counts are untrusted or cost more than all eigenvalues."""
     if not finite:
-        return _Row()
+        return {}
     if lambda_max == 0.0:
-        return _Row(0.0, 0.0, math.nan, 0.0, 0.0, 0.0, 0.0)
+        return dict.fromkeys(_UNKNOWN, 0.0) | {"condition_number": math.nan, "resolved": False}
     size = chain.network.parameters
     if library() is None and size <= LARGEST_DENSE:
         return None
@@ -115,12 +106,14 @@ def _statistics(chain: Chain, lambda_max: float, extrapolation: Extrapolation, f
     except CountsInconsistent:
         return None
     # A count at zero may have been given up.
-    raw_index = raw / size if raw >= 0 else math.nan
-    row = _Row(lambda_max, math.nan, math.nan, certain / size, raw_index, sizeable / size, floor)
+    indices = {"index": certain / size, "sizeable_index": sizeable / size} | (
+        {"raw_index": raw / size} if raw >= 0 else {}
+    )
+    row = {"lambda_max": lambda_max, "noise_floor": floor} | indices
     if p10 is None:
         return row
     extrapolation.remember(p10)
-    return replace(row, lambda_p10=p10.value, condition_number=lambda_max / p10.value, resolved=True)
+    return row | {"lambda_p10": p10.value, "condition_number": lambda_max / p10.value, "resolved": True}
 
 
 def trusted_counts(chain: Chain, bounds: Sequence[float]) -> list[tuple[int, float]]:
@@ -162,7 +155,7 @@ def certified_largest(chain: Chain, lanczos: float) -> float:
 def _dense_row(weights: torch.Tensor, lambda_max: float, network: Network, moments: Moments) -> _Row:
     """Statistics without counts: from all eigenvalues, or, if these cost too much, lambda_max alone."""
     if network.parameters > LARGEST_DENSE:
-        return _Row(lambda_max=lambda_max, noise_floor=EPS * network.parameters * lambda_max)
+        return {"lambda_max": lambda_max, "noise_floor": EPS * network.parameters * lambda_max}
     dense = spectra_along([weights[:, None]], network, moments)
-    row = _Row(**{f.name: getattr(dense, f.name).item() for f in fields(Spectra)})
-    return row if row.resolved else replace(row, lambda_p10=math.nan, condition_number=math.nan)
+    row = {name: getattr(dense, name).item() for name in _UNKNOWN}
+    return row if row["resolved"] else row | {"lambda_p10": math.nan, "condition_number": math.nan}

@@ -1,6 +1,6 @@
 """Theorems, or steps of their proofs, checked by construction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.paper import Coordinates, Data, Depths, Experiment, Job, Model, Names, Product, Runs, at, different
-from residual.demystifying_resnet.experiments.training import checked_network
+from residual.demystifying_resnet.experiments.training import Jobs, Rows, checked_network
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, base_name, shortcut_depth_of
 from residual.demystifying_resnet.theory.records import Cases
@@ -86,7 +86,7 @@ class TheoremExperiment(Experiment):
                 sizes[key] = tuple(value) if isinstance(value, list) else value
         return {at(theorem=self.name): Theorem(self.whitened(data), self.name, Cases(seed, **sizes))}
 
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
+    def read(self, jobs: Jobs, results: Path) -> Any:
         """The job's measurements."""
         (job,) = jobs.values()
         return job.read(results)
@@ -98,7 +98,7 @@ class TheoremExperiment(Experiment):
             raise ValueError(f"has widths {widest}; allowed: at most {width} (whitening.components)")
 
 
-def _job(jobs: Mapping[Coordinates, Job]) -> tuple[Cases, list[str]]:
+def _job(jobs: Jobs) -> tuple[Cases, list[str]]:
     """The cases of a theorem's job, and its data by name."""
     (job,) = jobs.values()
     assert isinstance(job, Theorem)
@@ -132,9 +132,7 @@ class Sphere(TheoremExperiment):
 class Theorem1(Sphere, name="theorem_1"):
     """The construction of Theorem 1's proof."""
 
-    def expected(
-        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
-    ) -> Mapping[Coordinates, Sequence[Product]]:
+    def expected(self, jobs: Jobs, keys: Sequence[str], table: "pd.DataFrame") -> Rows:
         """Each width and number of samples, with every number of units, both kinds of data and every draw."""
         cases, data = _job(jobs)
         return {
@@ -152,9 +150,7 @@ class SpherePath(Sphere, name="sphere_path"):
     samples_per_class: One
     steps: One
 
-    def expected(
-        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
-    ) -> Mapping[Coordinates, Sequence[Product]]:
+    def expected(self, jobs: Jobs, keys: Sequence[str], table: "pd.DataFrame") -> Rows:
         """Both paths with every step, and the other columns of X."""
         cases, _ = _job(jobs)
         points, others = cases.steps[0] + 1, cases.widths[0] * cases.samples_per_class[0] - 1
@@ -194,9 +190,7 @@ class Theorem2(TheoremExperiment, name="theorem_2"):
                 checked_network("2-shortcut", depth)
         return self
 
-    def expected(
-        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
-    ) -> Mapping[Coordinates, Sequence[Product]]:
+    def expected(self, jobs: Jobs, keys: Sequence[str], table: "pd.DataFrame") -> Rows:
         """Each network and size at zero, and the depths of condition numbers, with both kinds of data and every draw.
 
         Condition numbers are also of all real data, whose number of samples the table has.
@@ -229,9 +223,7 @@ class ZeroHessians(TheoremExperiment, name="zero_hessians"):
     networks: Shortcuts
     units: Units
 
-    def expected(
-        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
-    ) -> Mapping[Coordinates, Sequence[Product]]:
+    def expected(self, jobs: Jobs, keys: Sequence[str], table: "pd.DataFrame") -> Rows:
         """Each network with each number of units; which entries are not zero the data decide."""
         cases, _ = _job(jobs)
         networks = product(cases.shortcut_depths, cases.units)

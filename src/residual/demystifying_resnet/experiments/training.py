@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from residual.demystifying_resnet.experiments.results import TrainingResults
 
 
+Jobs = Mapping[Coordinates, Job]
+Rows = Mapping[Coordinates, Sequence[Product]]
+
+
 class RunsAt(Model):
     """Fewer runs at one expensive depth.
 
@@ -176,7 +180,7 @@ class InitialSpectra(LinearNetworks, name="initial_spectra"):
             for name, depth in self.places()
         }
 
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
+    def read(self, jobs: Jobs, results: Path) -> "TrainingResults":
         """The spectra, and the moments of the data."""
         from residual.demystifying_resnet.experiments.results import read_training
 
@@ -284,15 +288,13 @@ class RateSweep(Networks, name="rate_sweep"):
             for name, depth in self.places()
         }
 
-    def expected(
-        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
-    ) -> Mapping[Coordinates, Sequence[Product]]:
+    def expected(self, jobs: Jobs, keys: Sequence[str], table: "pd.DataFrame") -> Rows:
         """Both stages of each network and depth (:mod:`~residual.demystifying_resnet.experiments.results`)."""
         from residual.demystifying_resnet.experiments.results import sweep_rows
 
         return sweep_rows(self, FOLLOWED[self.rate], jobs, keys, table)
 
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
+    def read(self, jobs: Jobs, results: Path) -> "TrainingResults":
         """Trajectories and best rates."""
         from residual.demystifying_resnet.experiments.results import read_training
 
@@ -402,9 +404,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
             return {"confirm.runs": wanted}
         return {"confirm.along": wanted, "confirm.runs": max(wanted, self.confirm.runs)}
 
-    def expected(
-        self, jobs: Mapping[Coordinates, Job], keys: Sequence[str], table: "pd.DataFrame"
-    ) -> Mapping[Coordinates, Sequence[Product]]:
+    def expected(self, jobs: Jobs, keys: Sequence[str], table: "pd.DataFrame") -> Rows:
         """The fresh runs of each network at the epochs that have Hessians: those of the screening have none."""
         places, present = dict[Coordinates, list[Product]](), set(table["epoch"])
         for where, job in jobs.items():
@@ -413,7 +413,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
                 places.setdefault(at(network=dict(where)["network"]), []).append(rows)
         return places
 
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
+    def read(self, jobs: Jobs, results: Path) -> "TrainingResults":
         """Trajectories, spectra and best rates."""
         from residual.demystifying_resnet.experiments.results import read_training
 

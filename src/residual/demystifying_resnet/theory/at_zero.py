@@ -63,6 +63,11 @@ def zero_of(network: Network) -> torch.Tensor:
     return torch.zeros(network.parameters, dtype=torch.float64)
 
 
+def zero_weights(network: Network) -> torch.Tensor:
+    """The same as the weights of one run, shape (depth, 1, width, width)."""
+    return zero_of(network).view(network.depth, 1, network.width, network.width)
+
+
 def measure_stationarity(network: Network, samples: Samples, rng: np.random.Generator) -> Iterator[Finding]:
     """Derivatives at zero of every order up to n.
 
@@ -243,8 +248,7 @@ def measure_condition(network: Network, moments: Moments) -> Iterator[Finding]:
     No value is expected. The error is the noise floor eps N |lambda|_max relative to the eigenvalue in the denominator:
     the value is resolved if the error is below the tolerance of 1.
     """
-    zero = torch.zeros(network.depth, 1, network.width, network.width, dtype=torch.float64)
-    eigenvalues = torch.linalg.eigvalsh(lower_hessians(zero, network, moments)[0])
+    eigenvalues = torch.linalg.eigvalsh(lower_hessians(zero_weights(network), network, moments)[0])
     statistics, magnitudes = spectrum_statistics(eigenvalues), eigenvalues.abs()
     largest, floor = float(statistics.lambda_max), float(statistics.noise_floor)
     for least, name in ((magnitudes.min().item(), "min"), (float(statistics.lambda_p10), "(0.1)")):
@@ -296,7 +300,6 @@ def _entries(name: str, measured: np.ndarray, expected: np.ndarray, scale: float
 
 def _closed_form(hessian: np.ndarray, network: Network, samples: Samples) -> Finding:
     """Automatic differentiation against ``hessians``, which figures use."""
-    zero = torch.zeros(network.depth, 1, network.width, network.width, dtype=torch.float64)
-    closed = hessians(zero, network, moments_of(samples.inputs, samples.targets))[0].numpy()
+    closed = hessians(zero_weights(network), network, moments_of(samples.inputs, samples.targets))[0].numpy()
     return _entries("the closed form of the Hessian equals automatic differentiation", hessian, closed,
                     term_scale(network, samples), rounding(network, samples))  # fmt: skip

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from resaudit.paper import Moments, Whitened, moments_of
 from residual.demystifying_resnet.networks.hessians import hessians
@@ -16,6 +15,7 @@ from residual.demystifying_resnet.theory.at_zero import (
     measure_one_shortcut,
     measure_stationarity,
     measure_two_shortcut,
+    zero_weights,
 )
 from residual.demystifying_resnet.theory.construction import longest_detour, measure_construction
 from residual.demystifying_resnet.theory.records import (
@@ -131,8 +131,7 @@ def zero_hessians(cases: Cases, moments: Moments) -> ZeroHessians:
     parts = []
     for n, units in itertools.product(cases.shortcut_depths, cases.units):
         network = Network(n, n * units, len(moments.xx))
-        zero = torch.zeros(network.depth, 1, network.width, network.width, dtype=torch.float64)
-        hessian = hessians(zero, network, moments)[0].numpy()
+        hessian = hessians(zero_weights(network), network, moments)[0].numpy()
         row, column = np.nonzero(np.abs(hessian) > EPS * len(hessian) * np.abs(hessian).max())
         sizes = (np.full(len(row), size) for size in (n, units, network.width))
         parts.append((*sizes, row, column, hessian[row, column]))
@@ -140,8 +139,10 @@ def zero_hessians(cases: Cases, moments: Moments) -> ZeroHessians:
 
 
 def _case(network: Network, samples: int, data: str, draw: int) -> Case:
-    activations = f"{network.pre}/{network.mid}/{network.post}"
-    return Case(network.shortcut_depth, activations, network.width, len(network.units), samples, data, draw)
+    return {
+        "shortcut_depth": network.shortcut_depth, "activations": f"{network.pre}/{network.mid}/{network.post}",
+        "width": network.width, "units": len(network.units), "samples": samples, "data": data, "draw": draw,
+    }  # fmt: skip
 
 
 def _product(loop: Loop, cases: Cases) -> Iterator[tuple[int, int, int]]:

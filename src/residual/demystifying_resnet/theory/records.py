@@ -8,6 +8,8 @@ import numpy as np
 from resaudit.paper import Float, Int, Shape, Text, Tolerance
 
 Place = Annotated[Float, Tolerance(absolute=1e-9)]
+Case = dict[str, Any]
+"""What a measurement is of: the fields of :class:`Measurements` from shortcut_depth to draw."""
 
 
 @dataclass(frozen=True)
@@ -47,19 +49,6 @@ class Measurements:
 
 
 @dataclass(frozen=True)
-class Case:
-    """The case of a measurement; fields as in :class:`Measurements`."""
-
-    shortcut_depth: int
-    activations: str
-    width: int
-    units: int
-    samples: int
-    data: str
-    draw: int
-
-
-@dataclass(frozen=True)
 class Finding:
     """One measured property of a case; fields as in :class:`Measurements`."""
 
@@ -72,12 +61,8 @@ class Finding:
 
 def as_columns(rows: list[tuple[Case, Finding]]) -> Measurements:
     """Convert rows to columns."""
-
-    def column(name: str) -> np.ndarray:
-        values: list[Any] = [getattr(c if hasattr(c, name) else f, name) for c, f in rows]
-        return np.array(values)
-
-    return Measurements(**{f.name: column(f.name) for f in fields(Measurements)})
+    merged = [case | vars(finding) for case, finding in rows]
+    return Measurements(**{f.name: np.array([row[f.name] for row in merged]) for f in fields(Measurements)})
 
 
 @dataclass(frozen=True)
