@@ -166,7 +166,8 @@ def _schema(kind: Kind) -> Schema:
 def _defaults() -> dict[Kind, dict[str, Any]]:
     """Defaults that config/config.yaml holds, not the models."""
     given = yaml.safe_load((CHECKOUT / "config" / "config.yaml").read_text(encoding="utf-8"))
-    return {Run: given, Figure: given, Paths: given["paths"], Whitening: given["whitening"]}
+    chosen = {key: value for part in given["defaults"] if isinstance(part, dict) for key, value in part.items()}
+    return {Run: given | chosen, Figure: given | chosen, Paths: given["paths"], Whitening: given["whitening"]}
 
 
 def _in_words(schema: Schema) -> str:

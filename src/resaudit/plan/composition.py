@@ -1,4 +1,4 @@
-"""From files and Hydra's overrides to a checked :class:`~resaudit.plan.models.Config`, one figure at a time."""
+"""From Hydra's files and overrides to a checked :class:`~resaudit.plan.models.Config`, one figure at a time."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -142,7 +142,7 @@ def _changed(tree: Tree, overrides: Iterable[Override]) -> Tree:
 def _run(files: Files, given: Sequence[Override]) -> Run:
     """The settings shared by all figures."""
     settings = [each for each in given if each.key.split(".")[0] in Run.model_fields and not each.chooses]
-    root = files.root(**{each.key: each.value for each in given if each.chooses and not each.own})
+    root = files.root(*{each.key: each.value for each in given if each.chooses and not each.own}.items())
     plain = resolved(_changed(root, settings))
     return validated(Run, {key: value for key, value in plain.items() if key not in OF_FIGURES}, "")
 
@@ -199,13 +199,13 @@ def _plain_figure(files: Files, file: Path, name: str, overrides: Sequence[Overr
     figure, where = files.figure(file), _key(name)
     # A figure's data set and scale are those chosen for it, else its own, else those chosen for all.
     own = figure | {override.setting: override.value for override in overrides if override.own and override.chooses}
-    for_all = {each.key: each.value for each in overrides if each.key == "dataset"}
+    for_all = [(each.key, each.value) for each in overrides if each.key == "dataset"]
     own_data = figure.get("dataset") is not None
     if isinstance(own.get("dataset"), str):
         figure = figure | {"dataset": files.option("dataset", own["dataset"])}
     scale = str(own.get("scale", run.scale.name))
     files.option("scale", scale)
-    root = files.root(**for_all)
+    root = files.root(*for_all[-1:])
     figure = {section: root[section] for section in OF_FIGURES} | {"protocol": {}} | figure | {"scale": scale}
     validated(_Sections, figure, where)
     reduced = [figure.get(key, {}).get(scale, {}) for key in ("scales", "variant_scales")]

@@ -14,8 +14,9 @@ from resaudit.base.commands import is_number
 from resaudit.base.errors import ConfigError, MachineError, least_name, listed, suggestion
 from resaudit.base.models import Model
 from resaudit.plan.figure import Figure
-from resaudit.plan.trees import GROUPS, Tree, merged
+from resaudit.plan.trees import Tree, merged
 
+GROUPS = ("dataset", "scale")
 OF_FIGURES = ("seed", "dataset", "whitening")
 """Sections shared by all figures unless a figure has its own."""
 
