@@ -9,6 +9,8 @@ import pytest
 from sybil import Document
 from sybil.parsers.myst import PythonCodeBlockParser
 
+import resaudit.paper
+from resaudit.base.door import offered
 from tests.conftest import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "library.md"
@@ -28,3 +30,11 @@ def test_every_public_name_is_there() -> None:
     for name in names:
         module, _, attribute = name.rpartition(".")
         assert getattr(importlib.import_module(module), attribute).__doc__, name
+
+
+def test_every_name_at_the_door_of_papers_is_there() -> None:
+    names = offered((CHECKOUT / "src" / "resaudit" / "paper.py").read_text(encoding="utf-8"))
+    assert len(names) > 20
+    assert all(getattr(resaudit.paper, name) is not None for name in names)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = resaudit.paper.nothing
