@@ -4,15 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from resaudit.paper import (
-    MEGABYTES_TO_START,
-    SECONDS_TO_START,
-    Checkpoint,
-    Cost,
-    Fetch,
-    Job,
-    with_progress,
-)
+from resaudit.paper import Checkpoint, Cost, Fetch, Job, with_progress
 
 
 @dataclass(frozen=True)
@@ -46,7 +38,7 @@ class Descend(Job):
 
     def cost(self, execution):
         products = self.runs * self.samples * self.width * (784 + self.width) * self.steps
-        return Cost(SECONDS_TO_START + 2e-9 * products, MEGABYTES_TO_START + 300, wants_gpu=True)
+        return Cost(Cost.START.seconds + 2e-9 * products, Cost.START.megabytes + 300, wants_gpu=True)
 
     def run(self, work):
         import torch  # here and in network.py alone, since planning needs no torch

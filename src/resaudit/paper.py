@@ -54,9 +54,7 @@ if TYPE_CHECKING:
     from resaudit.figures.style import colours_of as colours_of
     from resaudit.figures.style import legend_above as legend_above
     from resaudit.figures.style import panels as panels
-    from resaudit.figures.sweeps import CONFIRMATION as CONFIRMATION
-    from resaudit.figures.sweeps import SCREENING as SCREENING
-    from resaudit.figures.sweeps import STAGE as STAGE
+    from resaudit.figures.sweeps import Stage as Stage
     from resaudit.figures.sweeps import at_shown_rate as at_shown_rate
     from resaudit.figures.sweeps import at_the_end as at_the_end
     from resaudit.figures.sweeps import best_rates as best_rates
@@ -73,8 +71,6 @@ if TYPE_CHECKING:
     from resaudit.jobs.fields import Text as Text
     from resaudit.jobs.fields import Type as Type
     from resaudit.jobs.fields import joined as joined
-    from resaudit.jobs.job import MEGABYTES_TO_START as MEGABYTES_TO_START
-    from resaudit.jobs.job import SECONDS_TO_START as SECONDS_TO_START
     from resaudit.jobs.job import Cost as Cost
     from resaudit.jobs.job import Execution as Execution
     from resaudit.jobs.job import Job as Job

@@ -15,7 +15,7 @@ from resaudit.claims.decision import MOST_RUNS
 from resaudit.claims.verdicts import judge
 from resaudit.cli.workflow import overrides_from
 from resaudit.figures.draw import reference_file
-from resaudit.figures.sweeps import SCREENING
+from resaudit.figures.sweeps import Stage
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import checks_by_name
 from resaudit.plan.composition import load
@@ -67,7 +67,7 @@ def runs_planned(overrides: list[str], figure: str) -> dict[tuple[object, ...], 
     part = make_plan(load(overrides, only=[figure])).figures[figure]
     for where, job in part.jobs.items():
         runs = getattr(getattr(job, "ensemble", job), "runs", None)
-        screens = part.figure.protocol.is_confirmed and {"sweep", SCREENING} & {value for _, value in where}
+        screens = part.figure.protocol.is_confirmed and {"sweep", Stage.SCREENING} & {value for _, value in where}
         if isinstance(runs, int) and not screens:
             kind = (job.kind, *(pair for pair in where if pair[0] != "first"), getattr(job, "snapshot_epochs", ()))
             counts[kind] += runs

@@ -24,7 +24,7 @@ from resaudit.claims.checks.rates import (
 )
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
-from resaudit.figures.sweeps import CONFIRMATION, SCREENING
+from resaudit.figures.sweeps import Stage
 from resaudit.plan.check import Check
 from tests.claims.made import (
     RUNS,
@@ -309,8 +309,8 @@ def confirmed_where_some_diverge(diverging: dict[str, int]) -> pd.DataFrame:
     fresh = screening[screening["learning_rate"] == 0.1]
     for network, count in diverging.items():
         fresh = with_excess(fresh, (fresh["network"] == network) & (fresh["run"] < count), np.inf)
-    confirmation = fresh.assign(stage=CONFIRMATION, run=fresh["run"] + 8)
-    return pd.concat([screening.assign(stage=SCREENING), confirmation], ignore_index=True).assign(step=100)
+    confirmation = fresh.assign(stage=Stage.CONFIRMATION, run=fresh["run"] + 8)
+    return pd.concat([screening.assign(stage=Stage.SCREENING), confirmation], ignore_index=True).assign(step=100)
 
 
 # The effect, and its largest value.

@@ -20,7 +20,7 @@ from resaudit.figures.curves import EPOCHS_IN_LARGE_REFERENCE, NO_EPOCH, snapsho
 from resaudit.figures.draw import references
 from resaudit.figures.drawing import read_about, read_csv, write_csv
 from resaudit.figures.expected import ALONG
-from resaudit.figures.sweeps import CONFIRMATION, STAGE, fresh, is_confirmed
+from resaudit.figures.sweeps import Stage, fresh, is_confirmed
 from resaudit.figures.tables import Drawn, drawn, errors_naming
 from resaudit.plan.figure import ColumnTolerance, Figure
 from resaudit.plan.models import Config
@@ -285,7 +285,7 @@ def _not_left(reference: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
         pd.MultiIndex.from_frame(reference[columns]).isin(pd.MultiIndex.from_frame(measured[columns]))
         for columns in (place, [*place, _CURVE[-1]])
     )
-    return np.asarray((reference[STAGE] == CONFIRMATION) & at_place & ~at_rate)
+    return np.asarray((reference[Stage.COLUMN] == Stage.CONFIRMATION) & at_place & ~at_rate)
 
 
 def _place(table: pd.DataFrame) -> list[str]:

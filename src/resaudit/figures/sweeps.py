@@ -12,10 +12,17 @@ if TYPE_CHECKING:
 
 Key = tuple[Any, ...]
 """Network name and depth."""
-STAGE = "stage"
-"""The column of tables that says whether a run belongs to the screening or to the confirmation."""
-SCREENING, CONFIRMATION = "screening", "confirmation"
-"""Runs at every rate, which choose the rates; fresh runs at the rates tied for the best, which are measured."""
+
+
+class Stage:
+    """Whether a run belongs to the screening or to the confirmation."""
+
+    COLUMN = "stage"
+    """The column of tables that says so."""
+    SCREENING = "screening"
+    """Runs at every rate, which choose the rates."""
+    CONFIRMATION = "confirmation"
+    """Fresh runs at the rates tied for the best, which are measured."""
 
 
 def at_the_end(table: "pd.DataFrame") -> "pd.DataFrame":
@@ -49,17 +56,17 @@ def whole_sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarr
 
 def is_confirmed(rows: "pd.DataFrame") -> bool:
     """Whether some rows are of the confirmation."""
-    return STAGE in rows and CONFIRMATION in set(rows[STAGE])
+    return Stage.COLUMN in rows and Stage.CONFIRMATION in set(rows[Stage.COLUMN])
 
 
 def fresh(rows: "pd.DataFrame") -> "pd.DataFrame":
     """The rows of the runs that are measured: those of the confirmation if there is one, else all."""
-    return rows[rows[STAGE] == CONFIRMATION] if is_confirmed(rows) else rows
+    return rows[rows[Stage.COLUMN] == Stage.CONFIRMATION] if is_confirmed(rows) else rows
 
 
 def screened(rows: "pd.DataFrame") -> "pd.DataFrame":
     """The rows of the runs at every learning rate."""
-    return rows[rows[STAGE] == SCREENING] if STAGE in rows else rows
+    return rows[rows[Stage.COLUMN] == Stage.SCREENING] if Stage.COLUMN in rows else rows
 
 
 def best_rates(table: "pd.DataFrame", column: str) -> dict[Key, BestRate]:

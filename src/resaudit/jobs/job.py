@@ -32,9 +32,6 @@ _STEM = re.compile("[a-z0-9_-]+")
 RECORDS = ("settings.json", "provenance.json")
 """Files beside the result files of every job."""
 
-# Measured: a job that loads torch, before it has computed anything.
-SECONDS_TO_START = 3.5
-MEGABYTES_TO_START = 560.0
 # On a cluster two Snakemake processes of about 125 MB run with each job, and Slurm counts them.
 MEGABYTES_OF_SNAKEMAKE = 300.0
 MINUTES_TO_START = 5
@@ -46,6 +43,9 @@ TIMES_MEGABYTES = 1.25
 @dataclass(frozen=True)
 class Cost:
     """The estimated cost of a job."""
+
+    START: ClassVar["Cost"]
+    """A job that loads torch, before it has computed anything; measured."""
 
     seconds: float  # time on one core
     megabytes: float  # memory at the peak
@@ -79,6 +79,9 @@ class Cost:
         (8, 16)
         """
         return attempt * (MINUTES_TO_START + ceil(TIMES_SECONDS * self.seconds / 60))
+
+
+Cost.START = Cost(seconds=3.5, megabytes=560.0)
 
 
 @dataclass(frozen=True)

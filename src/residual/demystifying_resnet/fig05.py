@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.paper import CONFIRMATION, STAGE, Panel, descending, interpolate, panels, whole_runs
+from resaudit.paper import Panel, Stage, descending, interpolate, panels, whole_runs
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.figures import SPECTRAL, Derived, line_look, long_table, network_legend
 from residual.demystifying_resnet.networks.spectra import Spectra
@@ -49,7 +49,7 @@ def table(results: TrainingResults) -> pd.DataFrame:
         columns = {
             "learning_rate": rate,
             "shown": rate == tied[0],
-            STAGE: np.full(rate.shape, CONFIRMATION),
+            Stage.COLUMN: np.full(rate.shape, Stage.CONFIRMATION),
             "run": np.tile(block.first + pd.Series(rates).groupby(rates).cumcount().to_numpy(), (len(epochs), 1)),
             "epoch": epoch,
             "loss": trajectory.loss[epochs],

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import STAGE, Look, Panel, legend_above
+from resaudit.paper import Look, Panel, Stage, legend_above
 from residual.demystifying_resnet.networks.network import base_name
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 
@@ -37,7 +37,7 @@ def rows_of_stage(
     for rate, of_rate in epochs.items():
         runs = np.flatnonzero(trajectory.learning_rate == rate)  # in the order of their seeds
         run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), [*of_rate], indexing="ij"))
-        columns = {STAGE: stage, "learning_rate": rate, "run": first + run, "epoch": epoch}
+        columns = {Stage.COLUMN: stage, "learning_rate": rate, "run": first + run, "epoch": epoch}
         parts.append(pd.DataFrame(columns | {name: value[epoch, runs[run]] for name, value in values.items()}))
     return pd.concat(parts)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isqrt, prod
 from typing import TYPE_CHECKING, Any
 
-from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, DataError, Execution, Fetch, Job, Work
+from resaudit.paper import Cost, DataError, Execution, Fetch, Job, Work
 from residual.images import costs
 from residual.images.records import Records
 from residual.images.schedule import Schedule
@@ -49,10 +49,10 @@ class TrainImages(Job):
         at_once = min(len(self.runs), max(costs.GPU_SECONDS_A_LAYER_AND_IMAGE))
         of_images = (TRAIN_IMAGES + TEST_IMAGES) * prod(IMAGE_SHAPE) / 1e6
         return Cost(
-            SECONDS_TO_START + costs.cpu_seconds(self.network, images, tests),
+            Cost.START.seconds + costs.cpu_seconds(self.network, images, tests),
             self.megabytes(TRAIN_IMAGES + TEST_IMAGES, IMAGE_SHAPE),
             wants_gpu=True,
-            gpu_seconds=SECONDS_TO_START + costs.gpu_seconds(self.network, images, tests, at_once),
+            gpu_seconds=Cost.START.seconds + costs.gpu_seconds(self.network, images, tests, at_once),
             gpu_megabytes=GPU_MEGABYTES_TO_START + of_images + at_once * self.gpu_run_megabytes(),
         )
 
@@ -70,7 +70,7 @@ class TrainImages(Job):
         size = channels, isqrt(height * width - 1) + 1
         largest = max(costs.run_megabytes(self.network, self.recipe, *size), costs.test_megabytes(self.network, *size))
         # The images twice: as they are read, and colours last.
-        return MEGABYTES_TO_START + MEGABYTES_HELD + 2 * images * prod(shape) / 1e6 + FRAGMENTS * largest
+        return Cost.START.megabytes + MEGABYTES_HELD + 2 * images * prod(shape) / 1e6 + FRAGMENTS * largest
 
     def run(self, work: Work) -> dict[str, Any]:
         """Train; raises as :func:`residual.images.engine.train`."""

@@ -19,7 +19,7 @@ from resaudit.claims.checks.rates import BestRateRatio, FinalExcess, FinalLossPa
 from resaudit.figures.drawing import figure_module
 from resaudit.figures.expected import unexpected
 from resaudit.figures.rates import rates_to_confirm
-from resaudit.figures.sweeps import CONFIRMATION, SCREENING, STAGE, fresh, screened
+from resaudit.figures.sweeps import Stage, fresh, screened
 from resaudit.figures.sweeps import sweep as by_rate
 from resaudit.plan.check import Check
 from resaudit.plan.composition import load
@@ -125,8 +125,8 @@ def test_effects_come_from_fresh_runs_only(case: Case) -> None:
 def test_the_numbers_of_runs_within_a_stage_mean_nothing(case: Case) -> None:
     table = table_of(case.figure, results())
     rng = np.random.default_rng(5)
-    for stage in (SCREENING, CONFIRMATION):
-        for _, rows in table[table[STAGE] == stage].groupby(["network", "depth"]):
+    for stage in (Stage.SCREENING, Stage.CONFIRMATION):
+        for _, rows in table[table[Stage.COLUMN] == stage].groupby(["network", "depth"]):
             runs = rows["run"].unique()
             renumbered = dict(zip(runs, rng.permutation(runs), strict=True))
             table.loc[rows.index, "run"] = rows["run"].map(renumbered)
@@ -138,11 +138,11 @@ def test_the_numbers_of_runs_within_a_stage_mean_nothing(case: Case) -> None:
 
 def screened_and_confirmed(screening: Table, other: Table, confirmed_rates: tuple[float, ...] = ()) -> Table:
     """A screening, and fresh runs at the rates that it leaves for each network and depth, or at those given."""
-    parts = [screening.assign(stage=SCREENING)]
+    parts = [screening.assign(stage=Stage.SCREENING)]
     for (network, depth), rows in screening.groupby(["network", "depth"]):
         rates = confirmed_rates or rates_to_confirm(*by_rate(rows, "excess_loss"))
         here = other[(other["network"] == network) & (other["depth"] == depth) & other["learning_rate"].isin(rates)]
-        parts.append(here.assign(stage=CONFIRMATION, run=here["run"] + screening["run"].max() + 1))
+        parts.append(here.assign(stage=Stage.CONFIRMATION, run=here["run"] + screening["run"].max() + 1))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -182,7 +182,7 @@ def test_a_rate_that_the_screening_left_and_that_has_no_fresh_runs_is_missing(
         assert all(any(mentions(text, network, f"{rate:g}") for text in missing) for rate in lacking)
 
 
-@pytest.mark.parametrize("stage", [SCREENING, CONFIRMATION])
+@pytest.mark.parametrize("stage", [Stage.SCREENING, Stage.CONFIRMATION])
 def test_a_table_without_the_runs_of_a_stage_is_not_the_plans(stage: str) -> None:
     part = planned("demystifying_resnet/fig07", "scale=smoke")
     jobs = {where: job for where, job in part.jobs.items() if isinstance(job, Train)}
@@ -195,7 +195,7 @@ def test_a_table_without_the_runs_of_a_stage_is_not_the_plans(stage: str) -> Non
     table = pd.DataFrame(rows).drop(columns="first").assign(optimal_loss=0.0, initial_loss=2.0)
     table = table.assign(final_loss=table["excess_loss"])
     assert unexpected(table, part) is None
-    lost = (table["network"] == FAR) & (table["depth"] == 4) & (table[STAGE] == stage)
+    lost = (table["network"] == FAR) & (table["depth"] == 4) & (table[Stage.COLUMN] == stage)
     assert mentions(str(unexpected(table[~lost], part)), FAR, 4, stage)
 
 
@@ -217,7 +217,7 @@ def test_a_network_whose_every_rate_has_a_diverged_run_is_confirmed_where_the_fe
     assert all(choice.diverged == (1, 16) for point in found.points for choice in point.choices)
     elsewhere = confirmed.assign(
         learning_rate=confirmed["learning_rate"].mask(
-            (confirmed["network"] == "b") & (confirmed[STAGE] == CONFIRMATION), 1.0
+            (confirmed["network"] == "b") & (confirmed[Stage.COLUMN] == Stage.CONFIRMATION), 1.0
         )
     )
     assert len(result(A_IS_NEARER, elsewhere).missing) > 0
@@ -263,10 +263,12 @@ def test_more_fresh_runs_add_jobs_and_keep_the_ids_of_full_blocks(figure: str) -
 def test_blocks_of_one_network_are_of_its_own_sweep_and_number_their_runs_after_it() -> None:
     name = "demystifying_resnet/fig08"
     jobs = planned(name, "scale=laptop").jobs
-    assert {dict(where)["network"] for where in jobs if dict(where)[STAGE] == CONFIRMATION} == {"2-shortcut-relu"}
+    assert {dict(where)["network"] for where in jobs if dict(where)[Stage.COLUMN] == Stage.CONFIRMATION} == {
+        "2-shortcut-relu"
+    }
     for depth in (4, 16, 64):
         place = {"network": "2-shortcut-relu", "depth": depth}
-        swept, block = jobs[at(stage=SCREENING, **place)], jobs[at(stage=CONFIRMATION, **place, first=3)]
+        swept, block = jobs[at(stage=Stage.SCREENING, **place)], jobs[at(stage=Stage.CONFIRMATION, **place, first=3)]
         assert isinstance(swept, Train)
         assert isinstance(block, Train)
         assert (block.sweep, block.learning_rates, block.rate) == (swept, (), "tied_for_best")
@@ -313,8 +315,8 @@ def test_curves_are_those_of_fresh_runs(figure: str) -> None:
 
 def test_training_of_stable_scaling_draws_the_fresh_runs() -> None:
     plot = figure_module(f"{STABLE_SCALING}/training").plot
-    screening, other = steady("resnet-0.5").assign(stage=SCREENING), steady("resnet-0.5")
-    other = other.assign(stage=CONFIRMATION, run=other["run"] + 4, loss=0.9 * other["loss"])
+    screening, other = steady("resnet-0.5").assign(stage=Stage.SCREENING), steady("resnet-0.5")
+    other = other.assign(stage=Stage.CONFIRMATION, run=other["run"] + 4, loss=0.9 * other["loss"])
 
     def heights(*parts: Table) -> list[float]:
         return drawn(plot(pd.concat(parts, ignore_index=True)).axes[1])

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from resaudit.data.whiten import Moments
 from resaudit.figures.drawing import read_csv, write_csv
-from resaudit.figures.sweeps import SCREENING
+from resaudit.figures.sweeps import Stage
 from residual.demystifying_resnet import fig03, fig04, fig04_deep, fig05, fig06, fig07, fig08, shortcut_depths
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.fig05 import _by_loss
@@ -49,7 +49,7 @@ def spectra(shape: tuple[int, int]) -> Spectra:
 
 def screening(table: pd.DataFrame) -> pd.DataFrame:
     """A made table as of a sweep without a confirmation."""
-    return table.assign(stage=SCREENING)
+    return table.assign(stage=Stage.SCREENING)
 
 
 SWEEP = trajectory([[8, 8, 8, 8], [4, 3, 1, np.inf]])

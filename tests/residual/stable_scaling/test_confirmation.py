@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from resaudit.figures.rates import rates_to_confirm
-from resaudit.figures.sweeps import CONFIRMATION, SCREENING, at_the_end, sweep
+from resaudit.figures.sweeps import Stage, at_the_end, sweep
 from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import at
@@ -41,8 +41,8 @@ def confirmed(screening: Table, fresh: Table, at_every_rate: bool = True) -> Tab
         left = {depth: rates_to_confirm(*sweep(rows, "loss")) for depth, rows in at_the_end(screening).groupby("depth")}
         of = zip(fresh["depth"], fresh["learning_rate"], strict=True)
         fresh = fresh[[rate in left[depth] for depth, rate in of]]
-    fresh = fresh.assign(stage=CONFIRMATION, run=fresh["run"] + SCREENED)
-    return pd.concat([screening.assign(stage=SCREENING), fresh], ignore_index=True)
+    fresh = fresh.assign(stage=Stage.CONFIRMATION, run=fresh["run"] + SCREENED)
+    return pd.concat([screening.assign(stage=Stage.SCREENING), fresh], ignore_index=True)
 
 
 def scaled(table: Table, stage: str) -> Table:
@@ -59,7 +59,7 @@ def effects(check: Check, table: Table) -> list[tuple[float, ...]]:
 @pytest.mark.parametrize("of", [steady, falling])
 def test_absurd_losses_of_the_screening_change_nothing(check: Check, of: Callable[[str], Table]) -> None:
     table = confirmed(of(NETWORK), of(NETWORK))
-    planted = scaled(table, SCREENING)
+    planted = scaled(table, Stage.SCREENING)
     assert not planted["loss"].equals(table["loss"])
     assert effects(check, planted) == effects(check, table) != []
     assert verdict(check, planted) == verdict(check, table) == ("supported" if of is steady else "contradicted")
@@ -75,12 +75,13 @@ def test_fresh_runs_decide(check: Check) -> None:
 
 def test_a_diverged_fresh_run_at_the_common_rate_is_not_overlooked() -> None:
     table = confirmed(steady(NETWORK), steady(NETWORK))
-    at = (table["stage"] == CONFIRMATION) & (table["depth"] == 100) & (table["learning_rate"] == 3)
+    at = (table["stage"] == Stage.CONFIRMATION) & (table["depth"] == 100) & (table["learning_rate"] == 3)
     diverged = table.assign(loss=table["loss"].mask(at & (table["run"] == SCREENED), np.inf))
     assert verdict(CommonRate(network=NETWORK, at_most=1.1), diverged) != "supported"
     assert verdict(StepsToLoss(network=NETWORK, at_most=1.25), diverged) != "supported"
     # One of the screening's runs takes a rate from those that serve all depths, but no fresh loss from the measurement.
-    at = (table["stage"] == SCREENING) & (table["depth"] == 100) & (table["learning_rate"] == 3) & (table["run"] == 0)
+    at = (table["stage"] == Stage.SCREENING) & (table["depth"] == 100)
+    at &= (table["learning_rate"] == 3) & (table["run"] == 0)
     in_screening = table.assign(loss=table["loss"].mask(at, np.inf))
     assert {point.shown.choice for point in COMMON.measure(in_screening, 3).points} == {"rates 1 and 3"}
 
@@ -91,16 +92,16 @@ def test_a_rate_at_which_a_fresh_run_alone_diverges_does_not_hide_one_that_serve
     at_ten = best_at_ten[best_at_ten["learning_rate"] == 10].assign(learning_rate=3.0)
     close = at_ten.assign(loss=at_ten["loss"] * 1.2)
     table = confirmed(*[pd.concat([best_at_ten[best_at_ten["learning_rate"] != 3], close], ignore_index=True)] * 2)
-    assert {point.shown.choice.split()[1] for point in result(COMMON, table).measured.points} == {"10"}
+    assert {point.shown.choice.split()[1] for point in COMMON.measure(table, 3).points} == {"10"}
     at = (table["learning_rate"] == 10) & (table["depth"] == 100) & (table["run"] == SCREENED)
     diverged = table.assign(loss=table["loss"].mask(at, np.inf))
-    assert {point.shown.choice.split()[1] for point in result(COMMON, diverged).measured.points} == {"3"}
+    assert {point.shown.choice.split()[1] for point in COMMON.measure(diverged, 3).points} == {"3"}
     assert verdict(COMMON, diverged) == "supported"
 
 
 def test_the_common_rate_is_confirmed_at_every_depth() -> None:
     table = confirmed(steady(NETWORK), steady(NETWORK))
-    lost = (table["stage"] == CONFIRMATION) & (table["depth"] == 100) & (table["learning_rate"] == 3)
+    lost = (table["stage"] == Stage.CONFIRMATION) & (table["depth"] == 100) & (table["learning_rate"] == 3)
     for check in (COMMON, CHECKS[1]):
         assert verdict(check, table) == "supported"
         assert verdict(check, table[~lost]) == "inconclusive"
@@ -116,7 +117,7 @@ def test_a_best_rate_without_fresh_runs_is_missing() -> None:
     supported = StepsToLoss(network=NETWORK, rate="best", at_least=1.25)
     assert verdict(supported, table) == "supported"
     # At the greatest depth fresh runs are at a rate that the screening did not leave, and none at the one that it left.
-    at_depth = (table["stage"] == CONFIRMATION) & (table["depth"] == 1000)
+    at_depth = (table["stage"] == Stage.CONFIRMATION) & (table["depth"] == 1000)
     (left,) = table[at_depth]["learning_rate"].unique()
     elsewhere = table.assign(learning_rate=table["learning_rate"].mask(at_depth, 1.0))
     assert left != 1.0
@@ -172,10 +173,10 @@ def test_blocks_train_at_the_rates_that_their_own_screening_leaves() -> None:
     seen = set()
     for where, job in jobs.items():
         place = dict(where)
-        if place.pop("stage") == SCREENING:
+        if place.pop("stage") == Stage.SCREENING:
             continue
         del place["first"]
-        screening, every = jobs[at(stage=SCREENING, **place)], place["network"] in protocol.at_every_rate
+        screening, every = jobs[at(stage=Stage.SCREENING, **place)], place["network"] in protocol.at_every_rate
         assert isinstance(job, TrainScaled)
         assert isinstance(screening, TrainScaled)
         of_block = {"first": screening.runs, "runs": 6}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from resaudit.audit.sampling import normalized, weights
 from resaudit.base.errors import ConfigError, one_named
-from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job
+from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.origin import Origin, origin_of
 from resaudit.jobs.plan_files import code_of
 from resaudit.plan.estimates import Estimates
@@ -88,7 +88,7 @@ def sampling_frame(
         cost = replace(estimates, execution=execution).here(job)
         jobs[key] = Imported(job, origin, execution, cost, weight)
     out = {key: reason for key, one in jobs.items() if (reason := _out_of_reach(one, here, seconds, cores))}
-    short = SECONDS_TO_START + SECONDS_ALWAYS
+    short = Cost.START.seconds + SECONDS_ALWAYS
     always = [key for key, one in jobs.items() if key not in out and one.cost.seconds < short]
     sampled = {key: one.weight for key, one in jobs.items() if key not in out and key not in always}
     return Frame(claims, jobs, always, out, normalized(sampled))

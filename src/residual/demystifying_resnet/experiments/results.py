@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 
 from resaudit.paper import (
-    CONFIRMATION,
-    SCREENING,
-    STAGE,
     BestRate,
     Coordinates,
     Job,
     Moments,
     Product,
+    Stage,
     at,
     choose_rate,
     rates_to_confirm,
@@ -59,7 +57,10 @@ class TrainingResults:
     def stages(self, key: tuple[str, int]) -> list[tuple[str, int, Trajectory]]:
         """The screening and the blocks of the confirmation, each with the number of its first run."""
         blocks = self.blocks.get(key, ())
-        return [(SCREENING, 0, self.sweeps[key]), *((CONFIRMATION, each.first, each.trajectory) for each in blocks)]
+        return [
+            (Stage.SCREENING, 0, self.sweeps[key]),
+            *((Stage.CONFIRMATION, each.first, each.trajectory) for each in blocks),
+        ]
 
 
 def read_training(
@@ -153,16 +154,19 @@ def sweep_rows(
     places = dict[Coordinates, Sequence[Product]]()
     for name, depth in protocol.places():
         here = ends[(ends["network"] == name) & (ends["depth"] == depth)]
-        stages = {stage: here[here[STAGE] == stage] for stage in (SCREENING, CONFIRMATION)}
+        stages = {stage: here[here[Stage.COLUMN] == stage] for stage in (Stage.SCREENING, Stage.CONFIRMATION)}
         sweep, *blocks = [job for where, job in jobs.items() if {*at(network=name, depth=depth)} <= {*where}]
         assert isinstance(sweep, Train)
-        left = followed_by(stages[SCREENING], column, choice) if column else _shown_first(here)
-        rates = {SCREENING: sweep.learning_rates if column else left, CONFIRMATION: left}
+        left = followed_by(stages[Stage.SCREENING], column, choice) if column else _shown_first(here)
+        rates = {Stage.SCREENING: sweep.learning_rates if column else left, Stage.CONFIRMATION: left}
         again = column and blocks and choice == "tied_for_best"
-        tied = followed_by(stages[CONFIRMATION], column, choice) if column and again else left
-        runs = {SCREENING: sweep.run_numbers, CONFIRMATION: [run for block in blocks for run in block.run_numbers]}
-        measured = CONFIRMATION if blocks else SCREENING
-        for stage in (SCREENING, measured):
+        tied = followed_by(stages[Stage.CONFIRMATION], column, choice) if column and again else left
+        runs = {
+            Stage.SCREENING: sweep.run_numbers,
+            Stage.CONFIRMATION: [run for block in blocks for run in block.run_numbers],
+        }
+        measured = Stage.CONFIRMATION if blocks else Stage.SCREENING
+        for stage in (Stage.SCREENING, measured):
             judged = [epoch for epoch in judged_epochs(protocol.epochs) if epoch in curve]
             epochs = dict.fromkeys(tied, judged) | dict.fromkeys(tied[:1], curve) if stage == measured else {}
             places[at(network=name, depth=depth, stage=stage)] = [

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.paper import (
-    CONFIRMATION,
-    SCREENING,
     Confirmation,
     Coordinates,
     Data,
@@ -25,6 +23,7 @@ from resaudit.paper import (
     Rates,
     Runs,
     SomeRates,
+    Stage,
     Whiten,
     at,
     different,
@@ -264,10 +263,10 @@ class RateSweep(Networks, name="rate_sweep"):
         """By ``network`` and ``depth`` the ``screening``, and, by the first run, the blocks of the ``confirmation``."""
         jobs = dict[Coordinates, Job]()
         for (name, depth), sweep in self.sweeps(self.whitened(data), seed).items():
-            jobs[at(stage=SCREENING, network=name, depth=depth)] = sweep
+            jobs[at(stage=Stage.SCREENING, network=name, depth=depth)] = sweep
             confirm = self.confirmation_of(name)
             for first, runs in confirm.blocks(sweep.ensemble.runs) if confirm else ():
-                where = at(stage=CONFIRMATION, network=name, depth=depth, first=first)
+                where = at(stage=Stage.CONFIRMATION, network=name, depth=depth, first=first)
                 jobs[where] = self.block(sweep, first, runs)
         return jobs
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Tolerance, Whiten, Work, joined
+from resaudit.paper import Cost, Execution, Job, Tolerance, Whiten, Work, joined
 from residual.demystifying_resnet.curvature.counts import counted_by
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.networks.spectra import Spectra
@@ -65,13 +65,13 @@ class Hessians(Job):
         snapshots = 8e-6 * self.snapshots * runs * size
         if self.method == "counts":
             vectors = 2 * max(1e-3 * size, min(268.0, 1e-3 * size * runs))
-            megabytes = MEGABYTES_TO_START + 2 * snapshots + vectors
+            megabytes = Cost.START.megabytes + 2 * snapshots + vectors
         else:
             batch = max(8e-6 * size**2, min(268.0, 8e-6 * size**2 * runs))
-            megabytes = MEGABYTES_TO_START + snapshots + HESSIAN_COPIES * batch
+            megabytes = Cost.START.megabytes + snapshots + HESSIAN_COPIES * batch
         wants_gpu = self.method == "dense" and size >= LEAST_PARAMETERS_FOR_GPU
         threads = 2 if megabytes > MEGABYTES_FOR_TWO_THREADS else 1
-        return Cost(SECONDS_TO_START + self._seconds_of_run * runs, megabytes, threads, wants_gpu)
+        return Cost(Cost.START.seconds + self._seconds_of_run * runs, megabytes, threads, wants_gpu)
 
     @property
     def _seconds_of_run(self) -> float:

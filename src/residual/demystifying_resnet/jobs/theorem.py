@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.paper import SECONDS_TO_START, Cost, Execution, Job, Whiten, Work
+from resaudit.paper import Cost, Execution, Job, Whiten, Work
 from residual.demystifying_resnet.theory.records import RECORDS, Cases, Measurements, Record
 
 # Measured as those of training.
@@ -50,7 +50,7 @@ class Theorem(Job):
         built = 0
         if self.statement == "theorem_1":
             built = 2 * cases.draws * sum(cases.widths) * sum(cases.samples_per_class) * sum(cases.steps)
-        return Cost(SECONDS_TO_START + differentiated + SECONDS_PER_UNIT_BUILT * built, MEGABYTES_TO_VERIFY)
+        return Cost(Cost.START.seconds + differentiated + SECONDS_PER_UNIT_BUILT * built, MEGABYTES_TO_VERIFY)
 
     def reads(self, results: Path) -> list[Path]:
         """Samples and moments."""

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from resaudit.paper import (
-    MEGABYTES_TO_START,
-    SECONDS_TO_START,
-    BestRate,
-    Cost,
-    Execution,
-    Job,
-    Tolerance,
-    Whiten,
-    Work,
-    choose_rate,
-    rates_to_confirm,
-)
+from resaudit.paper import BestRate, Cost, Execution, Job, Tolerance, Whiten, Work, choose_rate, rates_to_confirm
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 from residual.demystifying_resnet.training.ensemble import Ensemble
 from residual.demystifying_resnet.training.fused import kernel_of, library, unfit
@@ -80,15 +68,15 @@ class Train(Job):
         runs, network = self.trajectories, self.ensemble.network
         weights = 8e-6 * runs * network.parameters
         recorded = 24e-6 * runs * (self.epochs + 1)
-        megabytes = MEGABYTES_TO_START + recorded + weights * (6 + 2 * len(self.snapshot_epochs))
+        megabytes = Cost.START.megabytes + recorded + weights * (6 + 2 * len(self.snapshot_epochs))
         if network.is_linear:
             # Measured for widths 10, 20, 49 and 100: 1, 4, 13 and 81 times the seconds.
             per_run = SECONDS_PER_LAYER_STEP_AND_RUN * (network.width / 10) ** 2
             step = SECONDS_PER_LAYER_STEP + per_run * runs
-            return Cost(SECONDS_TO_START + step * network.depth * self.epochs, megabytes)
+            return Cost(Cost.START.seconds + step * network.depth * self.epochs, megabytes)
         kernel = "torch" if execution.kernel == "torch" or unfit(network) or not library() else "fused"
         each = SECONDS_PER_SAMPLE_AND_PARAMETER[kernel]
-        seconds = SECONDS_TO_START + each * SAMPLES * network.parameters * runs * self.epochs
+        seconds = Cost.START.seconds + each * SAMPLES * network.parameters * runs * self.epochs
         # The fused kernel's bits do not depend on the number of threads.
         threads = 2 if kernel == "fused" and seconds > SECONDS_FOR_TWO_THREADS else 1
         return Cost(seconds, megabytes + MEGABYTES_OF_SAMPLES[kernel] + 6 * weights, threads, wants_gpu=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Whiten, Work
+from resaudit.paper import Cost, Execution, Job, Whiten, Work
 from residual.identity_matters.linear.measured import Descended, Runs
 
 # Measured on the machine of benchmarks/RESULTS.md; a run ends early when it arrives.
@@ -36,7 +36,7 @@ class Descents(Job):
         starts = len(runs.starts) * runs.draws
         seconds = SECONDS_PER_STEP_OF_A_LAYER * starts * sum(runs.depths) * min(runs.epochs, STEPS_TO_ARRIVE)
         numbers = max(runs.depths) * starts * max(runs.width, 10) ** 2 * runs.kept
-        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 2 * 8e-6 * numbers)
+        return Cost(Cost.START.seconds + seconds, Cost.START.megabytes + 2 * 8e-6 * numbers)
 
     def reads(self, results: Path) -> list[Path]:
         """The moments."""

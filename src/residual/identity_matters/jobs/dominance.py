@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.paper import Cost, Execution, Job, Work
 from residual.identity_matters.linear.measured import Dominated, Points
 
 # Measured on the machine of benchmarks/RESULTS.md.
@@ -36,7 +36,7 @@ class Dominance(Job):
         """In proportion to layers and steps."""
         points = self.points
         layers = points.draws * len(points.widths) * len(points.radii) * sum(points.depths)
-        return Cost(SECONDS_TO_START + SECONDS_PER_LAYER * layers * (1 + points.iterations), MEGABYTES_TO_START)
+        return Cost(Cost.START.seconds + SECONDS_PER_LAYER * layers * (1 + points.iterations), Cost.START.megabytes)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Evaluate."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.paper import SECONDS_TO_START, ConfigError, Cost, DataError, Execution, Fetch, Job, Work, refuse_black
+from resaudit.paper import ConfigError, Cost, DataError, Execution, Fetch, Job, Work, refuse_black
 from residual.identity_matters.relu.measured import IMAGES, NUMBERS, ORTHOGONAL, ROWS, SINGLE, Case, Expressed
 
 # Measured on the machine of benchmarks/RESULTS.md: products on one core in double precision; twice as many in single.
@@ -43,7 +43,7 @@ class Memorize(Job):
 
     def cost(self, execution: Execution) -> Cost:
         """Each pair of points once in single precision in every case, and once for the least distance."""
-        seconds = SECONDS_TO_START + SECONDS_PER_CASE * len(self.cases)
+        seconds = Cost.START.seconds + SECONDS_PER_CASE * len(self.cases)
         pairs = [(case.samples, case.width) for case in self.cases]
         distances = {
             (case.points, case.samples, *((case.width, case.projection) if case.normalized else (PIXELS, "")))

@@ -10,8 +10,6 @@ import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.paper import (
-    CONFIRMATION,
-    SCREENING,
     BestRate,
     Confirmation,
     Coordinates,
@@ -23,6 +21,7 @@ from resaudit.paper import (
     Product,
     Runs,
     SomeRates,
+    Stage,
     at,
     at_the_end,
     best_rates,
@@ -110,12 +109,12 @@ class ScaledTraining(Experiment, name="scaled_training"):
                 images, depth, self.width, power_of(name), self.rates_of(name), self.runs, self.samples, self.batch,
                 self.steps, self.precision, seed,
             )  # fmt: skip
-            jobs[at(stage=SCREENING, network=name, depth=depth)] = screening
+            jobs[at(stage=Stage.SCREENING, network=name, depth=depth)] = screening
             for first, runs in self.confirm.blocks(self.runs) if self.confirm else ():
                 block = replace(screening, first=first, runs=runs)
                 if name not in self.at_every_rate:
                     block = replace(block, learning_rates=(), sweep=screening, window=self.window)
-                jobs[at(stage=CONFIRMATION, network=name, depth=depth, first=first)] = block
+                jobs[at(stage=Stage.CONFIRMATION, network=name, depth=depth, first=first)] = block
         return jobs
 
     def expected(
@@ -134,7 +133,7 @@ class ScaledTraining(Experiment, name="scaled_training"):
             rates = {"learning_rate": job.learning_rates}
             if job.sweep:
                 here = (ends["network"] == dict(where)["network"]) & (ends["depth"] == job.depth)
-                screened = whole_sweep(ends[here & (ends["stage"] == SCREENING)], "loss")
+                screened = whole_sweep(ends[here & (ends["stage"] == Stage.SCREENING)], "loss")
                 rates = {"learning_rate": rates_to_confirm(*screened)} if screened else {}
             places.setdefault(place, []).append({**rates, "run": job.run_numbers, "step": steps})
         return places

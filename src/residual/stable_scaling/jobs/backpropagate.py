@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
+from resaudit.paper import Cost, Execution, Work
 from residual.stable_scaling.jobs.at_initialisation import AtInitialisation, Places
 from residual.stable_scaling.network.setting import Backpropagated, layers_kept
 
@@ -26,7 +26,7 @@ class Backpropagate(AtInitialisation):
         """In proportion to the entries of all hidden states."""
         most = max(each.width * each.depth for each in self.networks) * self.samples.count
         held = 2.4e-5 * max(most, min(NUMBERS_AT_ONCE, self.runs * most))
-        return Cost(SECONDS_TO_START + SECONDS_PER_NUMBER * self.numbers, MEGABYTES_TO_START + 200 + held)
+        return Cost(Cost.START.seconds + SECONDS_PER_NUMBER * self.numbers, Cost.START.megabytes + 200 + held)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Backpropagate."""

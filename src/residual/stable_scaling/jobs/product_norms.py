@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
+from resaudit.paper import Cost, Execution, Work
 from residual.stable_scaling.jobs.at_initialisation import AtInitialisation, Places
 from residual.stable_scaling.network.setting import FORWARD, Products, layers_kept, streams
 
@@ -30,7 +30,7 @@ class ProductNorms(AtInitialisation):
             for each in self.networks
         )
         held = (self.samples.count * self.kept + 6) * 8e-6 * max(each.width for each in self.networks) ** 2
-        return Cost(SECONDS_TO_START + seconds * self.runs * self.samples.count, MEGABYTES_TO_START + held)
+        return Cost(Cost.START.seconds + seconds * self.runs * self.samples.count, Cost.START.megabytes + held)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Measure run by run."""

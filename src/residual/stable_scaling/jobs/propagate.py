@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.paper import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
+from resaudit.paper import Cost, Execution, Work
 from residual.stable_scaling.jobs.at_initialisation import AtInitialisation, Places
 from residual.stable_scaling.network.setting import Network, Propagated
 
@@ -31,7 +31,7 @@ class Propagate(AtInitialisation):
         seconds = SECONDS_PER_NUMBER * self.numbers + SECONDS_PER_DRAW * drawn
         seconds += SECONDS_PER_LAYER * sum(each.depth for each in self.networks)
         held = max(len(each) * max(NUMBERS_AT_ONCE, each[0].width * self.samples.count) for each in together)
-        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 120 + 8e-6 * held)
+        return Cost(Cost.START.seconds + seconds, Cost.START.megabytes + 120 + 8e-6 * held)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Propagate, networks that share their random numbers side by side."""

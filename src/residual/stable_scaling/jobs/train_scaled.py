@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from resaudit.paper import (
-    MEGABYTES_TO_START,
-    SECONDS_TO_START,
-    Cost,
-    DataError,
-    Execution,
-    Fetch,
-    Job,
-    Work,
-    joined,
-    rates_to_confirm,
-    refuse_black,
-)
+from resaudit.paper import Cost, DataError, Execution, Fetch, Job, Work, joined, rates_to_confirm, refuse_black
 from residual.stable_scaling.network.losses import Losses
 from residual.stable_scaling.network.setting import scaling_factor
 
@@ -86,8 +74,8 @@ class TrainScaled(Job):
         seconds = flops * BYTES[self.precision] / 4 / FLOPS_A_SECOND + SECONDS_PER_LAYER_STEP * self.depth * self.steps
         held = self._bytes_of_rate * min(self._rates_at_once, len(self.learning_rates) or RATES_LEFT)
         # Three times: when diverged runs leave, and while a checkpoint is written.
-        megabytes = MEGABYTES_TO_START + MEGABYTES_OF_IMAGES + 3e-6 * held
-        return Cost(SECONDS_TO_START + seconds, megabytes, wants_gpu=True)
+        megabytes = Cost.START.megabytes + MEGABYTES_OF_IMAGES + 3e-6 * held
+        return Cost(Cost.START.seconds + seconds, megabytes, wants_gpu=True)
 
     @property
     def _bytes_of_rate(self) -> int:
