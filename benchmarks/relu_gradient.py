@@ -9,6 +9,7 @@ multiplications and additions in registers in the same run.
 """
 
 import argparse
+import ctypes
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -102,7 +103,7 @@ def peak(threads: int) -> None:
     loaded = library()
     assert loaded is not None
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda _: loaded.resaudit_peak(PEAK_ROUNDS, lanes()), range(threads)))
+        list(pool.map(lambda _: loaded.resaudit_peak(ctypes.c_int64(PEAK_ROUNDS), lanes()), range(threads)))
 
 
 if __name__ == "__main__":

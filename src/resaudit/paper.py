@@ -92,9 +92,7 @@ if TYPE_CHECKING:
     from resaudit.plan.fields import Runs as Runs
     from resaudit.plan.fields import SomeRates as SomeRates
     from resaudit.runtime.extensions import NOT_BUILT as NOT_BUILT
-    from resaudit.runtime.extensions import extension as extension
-    from resaudit.runtime.extensions import lanes_allowed as lanes_allowed
-    from resaudit.runtime.extensions import register_lanes as register_lanes
+    from resaudit.runtime.extensions import kernel as kernel
     from resaudit.runtime.progress import Progress as Progress
     from resaudit.runtime.progress import log as log
     from resaudit.runtime.progress import with_progress as with_progress

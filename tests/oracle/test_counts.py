@@ -160,7 +160,7 @@ def test_every_width_of_vectors_counts_alike(moments: Moments, monkeypatch: pyte
     found = {}
     for lanes in (2, 4, 8):
         monkeypatch.setattr("residual.demystifying_resnet.curvature.counts.lanes", lambda lanes=lanes: lanes)
-        if lanes <= library().resaudit_count_lanes():
+        if lanes <= library().resaudit_lanes():
             found[lanes] = count_below(chain, bounds, compiled=True)
     assert found
     for counts in found.values():

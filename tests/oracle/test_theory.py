@@ -49,8 +49,9 @@ from residual.demystifying_resnet.theory.construction import (
     way_round,
     ways,
 )
-from residual.demystifying_resnet.theory.records import Cases, Finding
-from residual.demystifying_resnet.theory.samples import (
+from residual.demystifying_resnet.theory.records import (
+    Cases,
+    Finding,
     Samples,
     least_distance,
     random_samples,

@@ -4,6 +4,7 @@ import ctypes
 import hashlib
 import os
 from collections.abc import Callable
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -11,11 +12,6 @@ NOT_BUILT = "the compiled kernel was not built from this source (it needs a C co
 
 VECTOR_BITS = "RESAUDIT_VECTOR_BITS"
 """Environment variable: the widest vectors, in bits, that the kernels may use; it imitates an older processor."""
-
-
-def lanes_allowed(lanes: int, bits: int) -> int:
-    """How many numbers of ``bits`` bits fit into a vector: ``lanes``, or fewer if :data:`VECTOR_BITS` is set."""
-    return min(lanes, int(os.environ.get(VECTOR_BITS, lanes * bits)) // bits)
 
 
 def extension(folder: Path, name: str) -> ctypes.CDLL | None:
@@ -40,14 +36,29 @@ def source_sha256(folder: Path, name: str) -> str:
 _LANES: dict[str, Callable[[], int | None]] = {}
 
 
-def register_lanes(name: str, lanes: Callable[[], int | None]) -> None:
-    """Make an extension part of the CPU platform.
+def kernel(
+    folder: Path, name: str, computes: str, bits: int
+) -> tuple[Callable[[], ctypes.CDLL | None], Callable[[], int | None]]:
+    """Two functions: the :func:`extension`, loaded once, and the lanes of the widest vector that it may use.
+
+    Both return None if it was not built. Its lanes become part of the CPU platform.
 
     Args:
-        name: what it computes.
-        lanes: numbers in the widest vector that extension and processor support; None if it was not built.
+        folder: of the package.
+        name: of the extension, whose ``resaudit_lanes`` gives the lanes that the processor supports.
+        computes: what, in the CPU platform.
+        bits: of a lane.
     """
-    _LANES[name] = lanes
+    library = cache(lambda: extension(folder, name))
+
+    def lanes() -> int | None:
+        if not (loaded := library()):
+            return None
+        widest = int(loaded.resaudit_lanes())
+        return min(widest, int(os.environ.get(VECTOR_BITS, widest * bits)) // bits)
+
+    _LANES[computes] = lanes
+    return library, lanes
 
 
 def vector_lanes() -> dict[str, int | None]:

@@ -18,7 +18,7 @@ from resaudit.claims.checks.epochs import CurveRatio
 from resaudit.claims.checks.rates import BestRateRatio, FinalExcess, FinalLossPairs, FinalLossRatio
 from resaudit.figures.drawing import figure_module
 from resaudit.figures.expected import unexpected
-from resaudit.figures.rates import rates_to_confirm
+from resaudit.figures.rates import choose_rate, rates_to_confirm
 from resaudit.figures.sweeps import Stage, fresh, screened
 from resaudit.figures.sweeps import sweep as by_rate
 from resaudit.plan.check import Check
@@ -28,7 +28,7 @@ from resaudit.plan.plan import FigurePlan, make_plan
 from residual.demystifying_resnet import fig03, fig07, shortcut1, shortcut_depths
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults, judged_again
 from residual.demystifying_resnet.figures import look
-from residual.demystifying_resnet.jobs.train import Train, choice_of, followed_rates
+from residual.demystifying_resnet.jobs.train import Train, final_losses, followed_rates
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 from tests.claims.made import mentions, result, sweep, verdict
 from tests.residual.stable_scaling.test_training import PAPER as STABLE_SCALING
@@ -71,7 +71,7 @@ def results(of_screening: Factor = lambda *_: 1.0, of_fresh: Factor = lambda *_:
         ]
         for key in KEYS
     }
-    best = {key: choice_of(each) for key, each in sweeps.items()}
+    best = {key: choose_rate(*final_losses(each)) for key, each in sweeps.items()}
     return judged_again(TrainingResults(sweeps=sweeps, blocks=blocks, rates=rates, best=best))
 
 

@@ -8,7 +8,7 @@ from resaudit.figures.rates import BestRate, choose_rate
 from resaudit.figures.sweeps import at_shown_rate, best_rates
 from residual.demystifying_resnet import fig07, shortcut1
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults, judged_again
-from residual.demystifying_resnet.jobs.train import choice_of, followed_rates
+from residual.demystifying_resnet.jobs.train import final_losses, followed_rates
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 
 RATES = np.array([0.01, 0.1, 1.0, 10.0])
@@ -131,7 +131,7 @@ def test_ties_that_the_screening_leaves_are_judged_again_on_the_fresh_runs_of_al
         sweeps={key: sweep},
         blocks={key: [Block(10 + 2 * i, each, unread) for i, each in enumerate(blocks)]},
         rates={key: (0.3, 0.1)},
-        best={key: choice_of(sweep)},
+        best={key: choose_rate(*final_losses(sweep))},
     )
     again = judged_again(found)
     assert again.rates == {key: (0.1,)}
@@ -143,7 +143,7 @@ def test_the_best_rate_is_of_the_last_epoch() -> None:
     trajectory = made([0.1, 0.1, 0.2, 0.2], [2, 2.1, 3, 3.3])
     trajectory.excess_loss[0] = [2, 2, 1, 1]
     # 0.2 was lower on the way.
-    assert choice_of(trajectory).shown == 0.1
+    assert choose_rate(*final_losses(trajectory)).shown == 0.1
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_figures_and_the_ensembles_that_follow_them_choose_alike(final: list[flo
     trajectory = made([0.3, 0.3, 0.1, 0.1, 0.2, 0.2], final)
     table = fig07.table(TrainingResults({("xavier", 4): trajectory}))
     best = best_rates(table, "excess_loss")
-    assert best == {("xavier", 4): choice_of(trajectory)}
+    assert best == {("xavier", 4): choose_rate(*final_losses(trajectory))}
     shown = [] if best["xavier", 4].shown is None else [best["xavier", 4].shown]
     assert at_shown_rate(table, best)["learning_rate"].unique().tolist() == shown
     followed = {("xavier", 4): followed_rates(trajectory, "tied_for_best")}

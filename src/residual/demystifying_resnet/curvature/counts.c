@@ -75,7 +75,7 @@ INLINED int leading(int n) {
 #undef LANES
 
 /* Doubles in a vector of the widest kind that this processor has. */
-int resaudit_count_lanes(void) {
+int resaudit_lanes(void) {
 #ifdef MANY_WIDTHS
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return 8;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 4;

@@ -15,12 +15,11 @@ import ctypes
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from resaudit.paper import NOT_BUILT, extension, lanes_allowed, register_lanes
+from resaudit.paper import NOT_BUILT, kernel
 from residual.demystifying_resnet.networks.network import Network
 
 THRESHOLD = 1e-4
@@ -54,24 +53,7 @@ class CountWork(ctypes.Structure):
     )
 
 
-@cache
-def library() -> ctypes.CDLL | None:
-    """The extension ``_counts``; None if it was not built."""
-    loaded = extension(Path(__file__).parent, "counts")
-    if loaded:
-        loaded.resaudit_count.argtypes = (ctypes.POINTER(CountWork), ctypes.c_int)
-        loaded.resaudit_count.restype = None
-        loaded.resaudit_count_memory.restype = ctypes.c_int64
-    return loaded
-
-
-def lanes() -> int | None:
-    """Doubles in the widest vector that extension and processor support; None without the extension."""
-    loaded = library()
-    return lanes_allowed(loaded.resaudit_count_lanes(), 64) if loaded else None
-
-
-register_lanes("counts", lanes)
+library, lanes = kernel(Path(__file__).parent, "counts", "counts", 64)
 
 
 @dataclass(frozen=True)
@@ -134,6 +116,7 @@ def _count_compiled(chain: Chain, shifts: np.ndarray, threshold: float) -> Count
     below, delayed = np.zeros((2, len(shifts)), dtype=np.int64)
     log_determinant, largest = np.zeros((2, len(shifts)))
     network = chain.network
+    loaded.resaudit_count_memory.restype = ctypes.c_int64
     doubles = loaded.resaudit_count_memory(network.width, _most_delayed(chain))
     # Working memory of this thread, reused: fresh pages cost as much as a count of 16 layers.
     memory: np.ndarray = getattr(_reused, "memory", np.zeros(0))

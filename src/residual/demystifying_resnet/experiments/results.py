@@ -23,7 +23,7 @@ from resaudit.paper import (
     whole_sweep,
 )
 from residual.demystifying_resnet.jobs.hessians import Hessians
-from residual.demystifying_resnet.jobs.train import Train, choice_of, final_losses, followed_rates
+from residual.demystifying_resnet.jobs.train import Train, final_losses, followed_rates
 from residual.demystifying_resnet.networks.spectra import Spectra
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 
@@ -81,7 +81,7 @@ def read_training(
     found = TrainingResults(
         sweeps=sweeps,
         rates={key: followed_rates(sweep, followed) for key, sweep in sweeps.items()},
-        best={key: choice_of(sweep) for key, sweep in sweeps.items()},
+        best={key: choose_rate(*final_losses(sweep)) for key, sweep in sweeps.items()},
         eigenvalues={key: job.ensemble.network.parameters for key, job in hessians},
         blocks=_blocks([(key, job) for key, job in by_key if isinstance(job, Train) and job.sweep], hessians, results),
         spectra={key: job.read(results) for key, job in hessians if job.training is None},

@@ -74,6 +74,8 @@ class Networks(Experiment):
         xavier: distribution of the Xavier initialization.
     """
 
+    linear: ClassVar[bool] = False  # whether all are, so that Hessians have a closed form
+
     networks: Names
     depths: Depths
     runs: Runs
@@ -113,17 +115,7 @@ class Networks(Experiment):
     @model_validator(mode="after")
     def _networks_exist(self) -> Self:
         for name, depth in self.places():
-            checked_network(name, depth)
-        return self
-
-
-class LinearNetworks(Networks):
-    """Linear networks, whose Hessians have a closed form."""
-
-    @model_validator(mode="after")
-    def _networks_are_linear(self) -> Self:
-        for name, depth in self.places():
-            if not checked_network(name, depth).is_linear:
+            if not checked_network(name, depth).is_linear and self.linear:
                 raise ValueError(f"has the network {name!r}; allowed where Hessians are wanted: linear networks")
         return self
 
@@ -158,13 +150,15 @@ in the depth; always used for single precision and for small Hessians.
 """
 
 
-class InitialSpectra(LinearNetworks, name="initial_spectra"):
+class InitialSpectra(Networks, name="initial_spectra"):
     """Hessians at the initial point.
 
     Attributes:
         hessian_precision: floating-point type of Hessians and eigenvalues.
         hessian_method: how they are computed.
     """
+
+    linear: ClassVar[bool] = True
 
     hessian_precision: Precision = "float64"
     hessian_method: HessianMethod = "counts"
@@ -358,7 +352,7 @@ class SpectraConfirmation(Confirmation):
         return self
 
 
-class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
+class BestRateSpectra(RateSweep, name="best_rate_spectra"):
     """A sweep of learning rates, and fresh runs with Hessians at those tied for the best, at one depth.
 
     Attributes:
@@ -369,6 +363,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
         negative_eigenvalues: which eigenvalues count for the index.
     """
 
+    linear: ClassVar[bool] = True
     of_table: ClassVar[tuple[str, ...]] = ("rate", "negative_eigenvalues")
 
     depths: Annotated[list[Depth], Field(min_length=1, max_length=1)]

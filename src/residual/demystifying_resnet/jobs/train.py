@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from resaudit.paper import BestRate, Cost, Execution, Job, Tolerance, Whiten, Work, choose_rate, rates_to_confirm
+from resaudit.paper import Cost, Execution, Job, Tolerance, Whiten, Work, rates_to_confirm
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 from residual.demystifying_resnet.training.ensemble import Ensemble
 from residual.demystifying_resnet.training.fused import kernel_of, library, unfit
@@ -203,11 +203,6 @@ def final_losses(*blocks: Trajectory) -> tuple[np.ndarray, np.ndarray]:
     return rates, np.concatenate(
         [np.stack([each.excess_loss[-1][each.learning_rate == rate] for rate in rates], axis=1) for each in blocks]
     )
-
-
-def choice_of(trajectory: Trajectory) -> BestRate:
-    """The best learning rate of a trained sweep, by its excess losses."""
-    return choose_rate(*final_losses(trajectory))
 
 
 def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:

@@ -21,8 +21,7 @@ from resaudit.paper import Moments, moments_of
 from residual.demystifying_resnet.networks.functions import FUNCTIONS
 from residual.demystifying_resnet.networks.hessians import hessians, lower_hessians, spectrum_statistics
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, Network
-from residual.demystifying_resnet.theory.records import Finding
-from residual.demystifying_resnet.theory.samples import Samples
+from residual.demystifying_resnet.theory.records import Finding, Samples
 
 EPS = float(np.finfo(np.float64).eps)
 LARGEST_TENSOR = 300_000

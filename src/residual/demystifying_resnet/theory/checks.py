@@ -23,11 +23,14 @@ from residual.demystifying_resnet.theory.records import (
     Cases,
     Finding,
     Measurements,
+    Samples,
     SpherePath,
     ZeroHessians,
     as_columns,
+    random_samples,
+    real_samples,
+    samples_on_sphere,
 )
-from residual.demystifying_resnet.theory.samples import Samples, random_samples, real_samples, samples_on_sphere
 
 Rows = Iterator[tuple[Case, Finding]]
 Loop = Callable[[list[int]], Iterable[int]]

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from residual.demystifying_resnet.theory.records import Finding, SpherePath
-from residual.demystifying_resnet.theory.samples import Samples, least_distance
+from residual.demystifying_resnet.theory.records import Finding, Samples, SpherePath, least_distance
 
 EPS = float(np.finfo(np.float64).eps)
 AT_MOST_TOLERANCE = 16 * EPS

@@ -2,13 +2,12 @@
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from resaudit.paper import NOT_BUILT, ConfigError, extension, lanes_allowed, register_lanes
+from resaudit.paper import NOT_BUILT, ConfigError, kernel
 from residual.demystifying_resnet.networks.network import Network
 
 if TYPE_CHECKING:
@@ -37,26 +36,7 @@ class StepWork(ctypes.Structure):
     )
 
 
-@cache
-def library() -> ctypes.CDLL | None:
-    """The extension ``_fused``; None if it was not built."""
-    loaded = extension(Path(__file__).parent, "fused")
-    if loaded:
-        loaded.resaudit_loss_and_gradient.argtypes = (
-            ctypes.POINTER(StepWork), ctypes.c_int64, ctypes.c_int64, ctypes.c_int,
-        )  # fmt: skip
-        loaded.resaudit_peak.argtypes = (ctypes.c_int64, ctypes.c_int)
-        loaded.resaudit_peak.restype = ctypes.c_double
-    return loaded
-
-
-def lanes() -> int | None:
-    """Floats in the widest vector that kernel and processor support; None without the kernel."""
-    loaded = library()
-    return lanes_allowed(loaded.resaudit_lanes(), 32) if loaded else None
-
-
-register_lanes("training", lanes)
+library, lanes = kernel(Path(__file__).parent, "fused", "training", 32)
 
 
 def unfit(network: Network) -> str | None:
@@ -69,21 +49,21 @@ def unfit(network: Network) -> str | None:
     return None
 
 
-def kernel_of(network: Network, kernel: str, device: str = "cpu") -> tuple[str, str]:
+def kernel_of(network: Network, asked: str, device: str = "cpu") -> tuple[str, str]:
     """What computes a network with activations, ``fused`` or ``torch``, and the same in words.
 
     Args:
         network: shape and activations.
-        kernel: ``fused``, ``torch``, or ``auto``, which is fused if available.
+        asked: ``fused``, ``torch``, or ``auto``, which is fused if available.
         device: ``cpu`` or ``cuda``.
     """
     if device != "cpu":
         reason: str | None = "the fused kernel computes on a CPU alone"
     else:
         reason = unfit(network) if library() else NOT_BUILT
-    if kernel == "fused" and reason:
+    if asked == "fused" and reason:
         raise ConfigError(f"kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch")
-    if kernel == "torch":
+    if asked == "torch":
         return "torch", "torch, as configured"
     return ("torch", f"torch, since {reason}") if reason else ("fused", f"fused kernel, vectors of {lanes()} floats")
 
@@ -139,12 +119,13 @@ class NativeObjective:
 
         def compute(first: int, last: int) -> int:
             # ctypes releases the GIL while the kernel runs.
-            return int(self._library.resaudit_loss_and_gradient(ctypes.byref(work), int(first), int(last), self._lanes))
+            ends = ctypes.c_int64(first), ctypes.c_int64(last)
+            return int(self._library.resaudit_loss_and_gradient(ctypes.byref(work), *ends, self._lanes))
 
         ends = np.linspace(0, items, min(self._threads, items) + 1).astype(int)
         parts = map if self._threads == 1 else self._pool.map
         # A list, so that every part is done before the arrays go.
-        if any(list(parts(compute, ends[:-1], ends[1:]))):
+        if any(list(parts(compute, ends[:-1].tolist(), ends[1:].tolist()))):
             raise MemoryError("no memory for the activations of a block of samples")
         gradient = gradients.sum(axis=1).swapaxes(0, 1) / self._count
         return torch.from_numpy(losses.sum(axis=1) / self._count), torch.from_numpy(np.ascontiguousarray(gradient))
