@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from resaudit.audit.claim_models import counts_in_words, standings_of
 from tests.conftest import CHECKOUT
 
 RENEW = runpy.run_path(str(CHECKOUT / "docs" / "renew_verdicts.py"))
@@ -33,6 +34,13 @@ def test_no_recorded_claim_is_judged_by_other_checks_now() -> None:
     """If one is: draw its figure at scale paper and record it again."""
     recorded, rules = RENEW["recorded"](), RENEW["current_rules"]()
     assert {claim: row.rule for claim, row in recorded.items()} == {claim: rules[claim] for claim in recorded}
+
+
+def test_readme_has_the_last_line_of_its_first_command() -> None:
+    counts = counts_in_words(standings_of(RENEW["audit_of"](RENEW["REFERENCE"]).claims))
+    assert f"\nclaims: {counts}, at scale laptop; open figures/audit.html\n" in (CHECKOUT / "README.md").read_text(
+        "utf-8"
+    )
 
 
 @pytest.fixture(scope="module")
