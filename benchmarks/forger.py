@@ -20,8 +20,7 @@ from resaudit.jobs.tolerance import Tolerance
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, make_plan, with_inputs
-from resaudit.share.comparing import compare
-from resaudit.share.judging import judge_twice
+from resaudit.share.comparing import compare, judge_twice
 
 STRATEGIES = {"up": (1.0, 1e2), "down": (-1.0, 1e-2), "runs up": (0.0, 1e2), "runs down": (0.0, 1e-2)}
 """How far each entry moves, in nine tenths of its tolerance; the factor on the runs that may be any distance off."""

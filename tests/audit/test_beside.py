@@ -14,7 +14,7 @@ import pytest
 from resaudit.audit.beside import ONLY_TABLES, pairs, side_by_side
 from resaudit.base.errors import ArchiveError, ConfigError, ResauditError
 from resaudit.share.finished_runs import IN_RUN, audit_of, read_run
-from resaudit.share.imports.packed import LARGEST_JSON, METADATA
+from resaudit.share.packed import LARGEST_JSON, METADATA
 from tests.audit import example
 from tests.conftest import in_process
 from tests.refusals import refused

@@ -27,7 +27,7 @@ from resaudit.jobs.plan_files import computing_kinds, kind_named, plan_file, wri
 from resaudit.plan.composition import config_folder, load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan, plan_figure
-from resaudit.share.archive.contents import _outside as papers_in_crate
+from resaudit.share.crate import _outside as papers_in_crate
 from tests.conftest import CHECKOUT, forget_papers, in_process, run_planned
 from tests.refusals import assert_exits, refused
 

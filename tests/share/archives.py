@@ -19,7 +19,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from resaudit.share.archive.archive import write_crate
+from resaudit.share.crate import write_crate
 from tests.conftest import show
 
 METADATA = "ro-crate-metadata.json"

@@ -15,7 +15,7 @@ from resaudit.base.errors import ArchiveError
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.job import Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
-from resaudit.share.imports.building import build_tables
+from resaudit.share.importing import build_tables
 from tests.conftest import configured
 from tests.refusals import refused
 from tests.share.archives import FIGURE, OVERRIDES, a_job, with_array, with_paths

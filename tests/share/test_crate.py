@@ -21,9 +21,8 @@ from resaudit.jobs.origin import Origin
 from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.layout import FORMATS, Layout
 from resaudit.plan.plan import Plan
-from resaudit.share.archive.archive import write_crate
-from resaudit.share.archive.contents import gather
-from resaudit.share.archive.description import add_data, describe
+from resaudit.share.crate import gather, write_crate
+from resaudit.share.crate_metadata import add_data, describe
 from tests import forked
 from tests.conftest import CHECKOUT, first_of, in_process
 from tests.refusals import assert_exits, refused

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.audit.spot_checks import SpotCheck, statements, write_statement
+from resaudit.audit.build import spot_checks
 from resaudit.base.files import write_json
+from resaudit.jobs.origin import CHECKS
 from resaudit.share.records import imports
 from tests.share.test_texts import CHECK, DIGEST, IMPORT
 
@@ -33,10 +34,11 @@ def test_hidden_files_are_no_records_of_imports(content: bytes | None, tmp_path:
 
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=list(CONTENTS))
-def test_hidden_files_are_no_statements(content: bytes | None, tmp_path: Path) -> None:
-    record = write_statement(check := SpotCheck.model_validate(CHECK), tmp_path)
-    assert statements(tmp_path) == [check]
+def test_hidden_files_are_no_spot_checks(content: bytes | None, tmp_path: Path) -> None:
+    write_json(record := tmp_path / CHECKS.replace("*", "1"), CHECK)
+    (check,) = spot_checks(tmp_path)
+    assert check.seed == CHECK["seed"]
     hide_beside(record, content)
-    assert statements(tmp_path) == [check]
+    assert spot_checks(tmp_path) == [check]
     record.unlink()
-    assert statements(tmp_path) == []
+    assert spot_checks(tmp_path) == []

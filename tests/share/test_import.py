@@ -31,10 +31,10 @@ from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan, with_inputs
-from resaudit.share.imports import importing
-from resaudit.share.imports.checking import _check_inputs, check_jobs
-from resaudit.share.imports.importing import differences, import_run
-from resaudit.share.imports.packed import Packed, unpacked
+from resaudit.share import importing
+from resaudit.share.checking import _check_inputs, check_jobs
+from resaudit.share.importing import differences, import_run
+from resaudit.share.packed import Packed, unpacked
 from resaudit.share.records import Import, forget_import, imports
 from tests.conftest import Completed, configured, first_of, in_process, run_command, run_snakemake
 from tests.ran import RAN

@@ -18,7 +18,7 @@ from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.simulation import Simulation
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from resaudit.share.imports.checking import check_machine
+from resaudit.share.checking import check_machine
 
 GPU = "NVIDIA H100 80GB HBM3"
 LANES = {"training": 16, "counts": 8}

@@ -15,9 +15,9 @@ import pytest
 
 from resaudit.base.errors import ArchiveError
 from resaudit.jobs.simulation import Simulation
-from resaudit.share.imports import packed
-from resaudit.share.imports.arrays import check_arrays
-from resaudit.share.imports.packed import METADATA, unpacked
+from resaudit.share import packed
+from resaudit.share.checking import check_arrays
+from resaudit.share.packed import METADATA, unpacked
 from tests.refusals import refused
 
 RESULT = "results/train/a/losses.npz"

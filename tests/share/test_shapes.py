@@ -18,7 +18,7 @@ from resaudit.jobs.simulation import Simulation
 from resaudit.jobs.tolerance import Tolerance
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from resaudit.share.imports.arrays import check_arrays, check_shapes
+from resaudit.share.checking import check_arrays, check_shapes
 from tests.refusals import refused
 
 

@@ -62,7 +62,7 @@ def test_the_page_shows_the_matrix_of_an_earlier_run_and_no_variant_is_computed_
 
 
 def test_hidden_files_are_no_records_that_the_page_shows(tmp_path: Path) -> None:
-    record = Path("results/spot-checks/20261122T120000-seed.json")
+    record = Path("results/spot-checks/check-20261122.json")
     (tmp_path / record.parent).mkdir(parents=True)
     for name in (record.name, f"._{record.name}", f".#{record.name}"):
         (tmp_path / record.with_name(name)).touch()

@@ -1,5 +1,6 @@
 # Verdicts on the claims: the audit, and the same under every variant.
 from resaudit.base.papers import folder_of
+from resaudit.jobs.origin import CHECKS
 
 
 def matrices(_wildcards):
@@ -35,7 +36,7 @@ rule audit:
         matrices=matrices,
         others=other_tables(),
         kept=matrices_kept(),
-        spot_checks=as_they_are(sorted((FILES.results / "spot-checks").glob("[!.]*.json"))),
+        spot_checks=as_they_are(sorted(FILES.results.glob(CHECKS))),
     output:
         # Updated: a job that fails leaves those of the run before.
         audit=update(FILES.figures / "audit.json"),

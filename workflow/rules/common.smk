@@ -43,7 +43,7 @@ from resaudit.cli.workflow import (
 from resaudit.plan.estimates import BENCHMARKS, left_out_in_words
 from resaudit.plan.layout import SUFFIXES
 from resaudit.jobs.code import check_imports
-from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
+from resaudit.jobs.origin import CHECKS, RECOMPUTED
 from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
@@ -101,7 +101,7 @@ onstart:
     with errors_in_one_line():
         FILES.check_writable("results", "figures")
         hold_lock(RESULTS)
-        remove_partial(RESULTS, FILES.figures, spared=(RECOMPUTED, STATEMENTS))
+        remove_partial(RESULTS, FILES.figures, spared=(RECOMPUTED, Path(CHECKS).parts[0]))
         set_dates_in_the_future(Path(file) for waiting in INSIDE.waiting() for file in waiting.input)
     make_readable(logger, JOBS, INSIDE, workflow.cores)
     INSIDE.unbound_rate()

@@ -18,17 +18,18 @@ from resaudit.audit.models import (
     NotDrawn,
     Provenance,
     Robustness,
+    SpotCheckMade,
 )
-from resaudit.audit.spot_check_words import spot_checks
 from resaudit.base.errors import ConfigError, OtherSettings, ResauditError, UnplannedTable
 from resaudit.base.files import sha256_of
-from resaudit.base.models import refusals
+from resaudit.base.models import read_record, refusals
 from resaudit.base.papers import outside_papers
 from resaudit.claims.records import UNJUDGED, Commit, Judgement, NamedVariant
 from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
 from resaudit.claims.verdicts import judgement_on
 from resaudit.claims.words import leaning, why
 from resaudit.figures.tables import Drawn, drawn, printed_values, refuse_undrawn
+from resaudit.jobs.origin import CHECKS, origin_of
 from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement
@@ -126,6 +127,16 @@ def make_audit(
             spot_checks=spot_checks(Layout(plan.config.paths).results),
             papers=[_paper_here(plan, every, paper, overrides, refuse_others) for paper in papers],
         )
+
+
+def spot_checks(results: Path) -> list[SpotCheckMade]:
+    """The spot-checks whose results are all here, imported from the same archives."""
+    checks = [read_record(path, SpotCheckMade, "remove it") for path in sorted(results.glob(CHECKS))]
+    return [
+        check
+        for check in checks
+        if all((origin := origin_of(results, key)) and origin.archive in check.archives for key in check.jobs)
+    ]
 
 
 def _paper_here(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse_others: bool) -> AuditedPaper:

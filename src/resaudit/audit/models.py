@@ -168,6 +168,11 @@ class NotDrawn(Part):
     """The command that draws it."""
 
 
+Outcome = Literal["equal", "within tolerance", "warned", "failed", "not confirmed"]
+"""How a recomputed result compares; ``warned``: apart by rounding alone where equal bytes were expected, which is no
+agreement."""
+
+
 class SpotCheckMade(Part):
     """A recomputation of imported results drawn at random (docs/travel.md)."""
 
@@ -175,8 +180,8 @@ class SpotCheckMade(Part):
     """SHA-256 of the archives whose results were drawn."""
     seed: str
     """Of the draw."""
-    source: Literal["made here after the import", "given"]
-    """Of the seed."""
+    jobs: dict[PairId, Outcome] = {}
+    """By key, how each recomputed result compares."""
     checked: Count
     """Results that were recomputed and compared."""
     of: Count
@@ -185,13 +190,10 @@ class SpotCheckMade(Part):
     """Recomputed results that agree, in every byte or within tolerance."""
     failed: Count
     """Recomputed results that do not."""
-    lambda_: Annotated[float | None, Field(ge=0, alias="lambda")]
-    """A run with a share s of the evidence drawn from forged was missed with probability exp(-s lambda); null if all
-    of that evidence was recomputed."""
     covered: list[PairId]
     """The claims whose verdicts rest on checked evidence alone."""
     doubted: list[PairId]
-    """The claims whose verdicts rest on a result that was not reproduced."""
+    """The claims whose verdicts rest on a result that was not reproduced, or are others with what was recomputed."""
     when: Time
     """When it was finished."""
     statement: list[str]

@@ -347,7 +347,7 @@ def reference(overrides: Overrides) -> None:
 def crate(destination: Path, by: str | None, overrides: Overrides) -> None:
     """Pack the finished run into OUT.zip, a Workflow Run RO-Crate: workflow, settings, results, audit, provenance."""
     plan = _plan(overrides)
-    from resaudit.share.archive.archive import write_crate
+    from resaudit.share.crate import write_crate
 
     write_crate(plan, destination, by)
     click.echo(f"wrote {destination}")
@@ -373,7 +373,7 @@ def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ..
     archive, *overrides = words
     if not Path(archive).is_file():
         raise ConfigError(f"{archive} is not a file; give an archive of resaudit crate, then overrides")
-    from resaudit.share.imports.importing import import_run
+    from resaudit.share.importing import import_run
 
     import_run(Path(archive), _config(tuple(overrides)), overrides, other_code, click.echo)
 
@@ -391,8 +391,8 @@ def spot_check(minutes: float | None, wanted: str | None, seed: str | None, over
         raise click.BadParameter(f"it must be a finite number, such as 10, not {minutes}", param_hint="--minutes")
     config = _config(overrides)
     from resaudit.plan.plan import make_plan
-    from resaudit.share.spot_check.check import MINUTES
-    from resaudit.share.spot_check.check import spot_check as check
+    from resaudit.share.spot_check import MINUTES
+    from resaudit.share.spot_check import spot_check as check
 
     # Results of figures that this machine would not draw may be imported, and are named as out of reach.
     plan = make_plan(config if config.figures else config.with_every_figure())

@@ -12,8 +12,8 @@ from resaudit.base.models import Closed, Line, Sha256, read_record
 from resaudit.jobs.job_provenance import CpuPlatform
 
 IMPORTED = "imported.json"
-RECOMPUTED, STATEMENTS = ".spot-check", "spot-checks"
-"""Folders of spot-checks, which may be at work beside a run, in that of all results."""
+RECOMPUTED, CHECKS = ".spot-check", "spot-checks/check-*.json"
+"""In the folder of all results, the folder of a spot-check, which may be at work beside a run, and its records."""
 
 
 class Origin(Closed):

@@ -1,17 +1,29 @@
-"""Comparing an imported result with what was recomputed here: by bytes, or array by array within tolerances."""
+"""Comparing imported results with what was recomputed here: by bytes, array by array within tolerances, by verdicts.
+
+Tolerances bound how far each number may be off, not what follows from all of them together: a forger who stays within
+every tolerance could still turn a verdict. So claims are judged again, with what was recomputed in place of what was
+imported.
+"""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from resaudit.audit.spot_checks import Outcome
+from resaudit.audit.models import Outcome
+from resaudit.base.errors import ResauditError, TableError
 from resaudit.base.files import read_json, sha256_of
 from resaudit.base.models import one_line
+from resaudit.claims.comparison import claims_on, verdicts_on
+from resaudit.figures.drawing import ODD_CONTENT, read_csv, table_of, write_csv
+from resaudit.figures.expected import unexpected
 from resaudit.jobs.tolerance import Tolerance
+from resaudit.plan.plan import FigurePlan, Plan, with_inputs
 
 _EXACT = Tolerance()
 
@@ -170,3 +182,54 @@ def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
             yield from _leaves(item, f"{place}[{number}]")
     else:
         yield place, value
+
+
+@dataclass(frozen=True)
+class JudgedTwice:
+    """A claim that was judged by what was imported, and again with what was recomputed in its place."""
+
+    imported: str | None = None  # the verdict by what was imported; None with an obstacle
+    recomputed: str | None = None  # the verdict with what was recomputed; None likewise
+    obstacle: str = ""  # why it cannot be judged, such as that other results are not here; empty if it can
+
+    @property
+    def same(self) -> bool:
+        """Whether both verdicts are there, and the same."""
+        return self.imported is not None and self.imported == self.recomputed
+
+
+def judge_twice(
+    plan: Plan, results: Path, claims: Collection[str], recomputed: Mapping[str, Path]
+) -> dict[str, JudgedTwice]:
+    """Judge claims by the results that are here, and with recomputed ones (their folders by key) in place of these."""
+    judged: dict[str, JudgedTwice] = {}
+    for figure, figure_plan in plan.figures.items():
+        names = set(claims).intersection(claims_on(plan.config, figure))
+        if not names:
+            continue
+        try:
+            before = verdicts_on(plan.config, figure, audited_table(figure_plan, results))
+            with TemporaryDirectory() as folder:
+                # Links to the results, to the recomputed ones where there are any.
+                for key, job in with_inputs(figure_plan.jobs.values()).items():
+                    if job.files:
+                        link = job.folder(Path(folder))
+                        link.parent.mkdir(parents=True, exist_ok=True)
+                        link.symlink_to(recomputed.get(key, job.folder(results)).resolve())
+                after = verdicts_on(plan.config, figure, audited_table(figure_plan, Path(folder)))
+        except (ResauditError, *ODD_CONTENT) as error:
+            judged |= dict.fromkeys(names, JudgedTwice(obstacle=one_line(str(error) or type(error).__name__)))
+        else:
+            judged |= {name: JudgedTwice(imported=before[name], recomputed=after[name]) for name in names}
+    return judged
+
+
+def audited_table(figure_plan: FigurePlan, results: Path) -> pd.DataFrame:
+    """A figure's table as the drawing writes it and the audit reads it."""
+    with TemporaryDirectory() as folder:
+        csv = Path(folder) / "figure.csv"
+        write_csv(csv, table_of(figure_plan, results)[1])
+        table = read_csv(csv)
+    if fault := unexpected(table, figure_plan):
+        raise TableError(f"the table is not the planned one: {fault}")
+    return table

@@ -14,7 +14,7 @@ from resaudit.base.models import one_line
 from resaudit.claims.records import UNJUDGED
 from resaudit.figures.drawing import ODD_CONTENT
 from resaudit.figures.tables import Drawn, unchanged
-from resaudit.share.imports.packed import Packed, unpacked
+from resaudit.share.packed import Packed, unpacked
 
 IN_RUN = "figures/audit.json"
 """Where a clone and the archive of a run have their audit."""

@@ -81,7 +81,9 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
     runs = [read_run(place) for place in places]
     every = make_plan(plan.config.with_every_figure())
     for run in runs:
-        _check_protocol(run, every)
+        for name, table in run.tables.items():
+            every.config.named(name)
+            _check_table(run, table, every)
     names = [name for name in every.figures if any(name in run.tables for run in runs)]
     merged, drawn = dict[str, Merged](), dict[str, Drawn]()
     with _made_whole(into) as whole:
@@ -111,12 +113,6 @@ def _made_whole(into: Path) -> Iterator[Path]:
         raise MachineError(
             f"cannot write into {into.absolute().parent}: {error.strerror or error}; choose another with --into"
         ) from error
-
-
-def _check_protocol(run: FinishedRun, every: Plan) -> None:
-    for name, drawn in run.tables.items():
-        every.config.named(name)
-        _check_table(run, drawn, every)
 
 
 def _check_table(run: FinishedRun, drawn: Drawn, every: Plan) -> None:

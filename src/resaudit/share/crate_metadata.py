@@ -6,8 +6,10 @@ record says, such as packages, machines and verdicts, is said by that record, wh
 
 import hashlib
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -16,10 +18,10 @@ from resaudit.audit.claim_models import counts_in_words
 from resaudit.base.errors import ConfigError
 from resaudit.base.models import shown
 from resaudit.data.dataset import Dataset
+from resaudit.jobs.job_provenance import JobProvenance
+from resaudit.jobs.origin import Origin
 from resaudit.plan.models import Config
-from resaudit.share.archive.contents import Contents, figures_of
 
-METADATA_FILE = "ro-crate-metadata.json"
 _PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
@@ -59,6 +61,30 @@ _INPUTS = {
 _NAMED = re.compile(
     r"(?P<name>[^<>]{1,170}?)\s*(?:<(?:https://orcid\.org/)?(?P<orcid>[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])>)?"
 )
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The contents of a crate.
+
+    Attributes:
+        audit: content of ``audit.json``.
+        files: bytes by path in the crate, without the metadata file and results.
+        results: by path in the crate, each result file (too large to be held) and its SHA-256.
+        jobs: the provenance of every job behind the figures, by ``kind/id``.
+        origins: the origins of the imported ones among them.
+    """
+
+    audit: dict[str, Any]
+    files: dict[str, bytes]
+    results: dict[str, tuple[Path, str]]
+    jobs: dict[str, JobProvenance]
+    origins: dict[str, Origin]
+
+
+def figures_of(audit: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every figure of an audit."""
+    return (figure for paper in audit["papers"] for figure in paper["figures"])
 
 
 def describe(

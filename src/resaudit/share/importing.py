@@ -16,8 +16,11 @@ from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import ArchiveError, MachineError, ResauditError
 from resaudit.base.files import sha256_of, write_json
-from resaudit.base.models import check_lines
+from resaudit.base.models import check_lines, one_line
 from resaudit.base.papers import as_words, check_installed_from
+from resaudit.claims.comparison import verdicts_on
+from resaudit.figures.drawing import ODD_CONTENT, lay_out, plot_of
+from resaudit.figures.tables import Drawn, printed_values
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import RECORDS, Job
 from resaudit.jobs.job_provenance import JobProvenance
@@ -28,10 +31,9 @@ from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.runtime.locks import hold_lock
 from resaudit.runtime.progress import log as warn
-from resaudit.share.imports.arrays import check_arrays
-from resaudit.share.imports.building import build_tables
-from resaudit.share.imports.checking import check_jobs
-from resaudit.share.imports.packed import Packed, unpacked
+from resaudit.share.checking import check_arrays, check_jobs
+from resaudit.share.comparing import audited_table
+from resaudit.share.packed import Packed, unpacked
 from resaudit.share.records import Import, beside, imports, staging_of
 
 DISK_LEFT = 2**30
@@ -200,6 +202,41 @@ def _stage(packed: Packed, job: Job, folder: Path, provenance: JobProvenance, di
         sha256=provenance.sha256,
     )
     write_json(folder / IMPORTED, origin.model_dump(mode="json", by_alias=True))
+
+
+def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Path) -> None:
+    """Read every staged result; make, judge and plot each table that rests on one and whose other results are here."""
+    for key in staged:
+        with _faults_of(key, staging):
+            plan.jobs[key].read(staging)
+    for name, figure_plan in plan.figures.items():
+        jobs = with_inputs(figure_plan.jobs.values())
+        if not jobs.keys() & set(staged):
+            continue
+        for key, job in jobs.items():
+            if job.files and not (staging / key).exists():
+                try:
+                    job.read(results)
+                # A result here that is missing or damaged is no fault of the archive.
+                except (ResauditError, *ODD_CONTENT):
+                    continue
+                (staging / key).parent.mkdir(exist_ok=True)
+                (staging / key).symlink_to((results / key).resolve())
+        if all(file.is_file() for file in figure_plan.reads(staging)):
+            with _faults_of(name, staging):
+                table = audited_table(figure_plan, staging)
+                verdicts_on(plan.config, name, table)
+                printed_values(plan.config, name.split("/")[0], {name: Drawn(name, table, "", {})})
+                lay_out(plot_of(figure_plan.figure, table))
+
+
+@contextmanager
+def _faults_of(name: str, staging: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ResauditError, *ODD_CONTENT) as error:
+        reason = one_line(str(error).replace(str(staging), "results") or type(error).__name__)
+        raise ArchiveError(f"the archive's results do not give {name}: {reason}; ask for another run") from error
 
 
 def _check_lines(content: Any, where: str) -> None:

@@ -1,25 +1,35 @@
-"""The contents of a crate: the audit, the workflow, and every result behind the figures, held to its digest."""
+"""A finished run as one archive, a Workflow Run RO-Crate (https://w3id.org/ro/wfrun/workflow/0.5).
+
+It holds the audit, the workflow, and every result behind the figures, held to its digest. The same run gives the same
+bytes.
+"""
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+import json
+import shutil
+import zipfile
+from collections.abc import Collection, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from resaudit.audit.schema import read_audit
-from resaudit.base.errors import ConfigError, ResultsError, TableError
-from resaudit.base.files import again, sha256_of
+from resaudit.base.errors import ConfigError, MachineError, ResultsError, TableError
+from resaudit.base.files import again, sha256_of, written_whole
 from resaudit.base.papers import outside_papers
 from resaudit.jobs.code import closure
 from resaudit.jobs.job import RECORDS
 from resaudit.jobs.job_provenance import JobProvenance
-from resaudit.jobs.origin import Origin, origin_of
+from resaudit.jobs.origin import origin_of
+from resaudit.jobs.provenance import commit
 from resaudit.jobs.results import read_provenance
+from resaudit.plan.composition import config_folder
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import claims_sha256, settings_in_words
-from resaudit.share.imports.packed import refused_names
+from resaudit.share.crate_metadata import Contents, describe, figures_of, named
+from resaudit.share.packed import METADATA, refused_names
 
 _SINGLE = (
     "Snakefile", "pyproject.toml", "setup.py", "constraints.txt", "environment.yml", "README.md", "LICENSE",
@@ -27,31 +37,40 @@ _SINGLE = (
 )  # fmt: skip
 # Snakemake finds its default profile only beside the Snakefile, so the crate needs profiles/ to run again.
 _FOLDERS = ("config", "profiles", "src", "workflow")
+# The earliest time of the zip format; the run's times are in the metadata.
+_TIME = (1980, 1, 1, 0, 0, 0)
 _LEFT_OUT = (".pyc", ".so", ".pyd", ".egg-info", "~")  # compiled files, and editors' backups
 
 
-@dataclass(frozen=True)
-class Contents:
-    """The contents of a crate.
+def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
+    """Write the run behind ``figures/audit.json`` as a Workflow Run RO-Crate."""
+    if find_spec("rocrate") is None:
+        raise MachineError(
+            "resaudit crate needs an extra; install it: python -m pip install -c constraints.txt -e '.[crate]'"
+        )
+    if destination.suffix != ".zip" or destination.is_dir() or not destination.parent.is_dir():
+        raise ConfigError(f"{destination} is not allowed; give a .zip in a folder that exists")
+    agent = named(by) if by else None
+    contents = gather(plan, config_folder().parent)
+    description = describe(plan.config, contents, commit(), agent)
+    metadata = json.dumps(description, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    files = {METADATA: metadata.encode(), **dict(sorted(contents.files.items()))}
+    with written_whole(destination) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, small in files.items():
+            archive.writestr(_entry(name), small, zipfile.ZIP_DEFLATED, 9)
+        for name, (path, _) in sorted(contents.results.items()):
+            entry = _entry(name)
+            # By the size, zipfile decides whether an entry needs the format for large files.
+            entry.compress_type, entry.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
+            with archive.open(entry, "w") as packed, path.open("rb") as content:
+                shutil.copyfileobj(content, packed)
 
-    Attributes:
-        audit: content of ``audit.json``.
-        files: bytes by path in the crate, without the metadata file and results.
-        results: by path in the crate, each result file (too large to be held) and its SHA-256.
-        jobs: the provenance of every job behind the figures, by ``kind/id``.
-        origins: the origins of the imported ones among them.
-    """
 
-    audit: dict[str, Any]
-    files: dict[str, bytes]
-    results: dict[str, tuple[Path, str]]
-    jobs: dict[str, JobProvenance]
-    origins: dict[str, Origin]
-
-
-def figures_of(audit: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every figure of an audit."""
-    return (figure for paper in audit["papers"] for figure in paper["figures"])
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _TIME)
+    entry.external_attr = 0o644 << 16
+    entry.create_system = 3
+    return entry
 
 
 def gather(plan: Plan, checkout: Path) -> Contents:

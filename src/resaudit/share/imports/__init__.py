@@ -1,1 +1,0 @@
-"""Importing an archive: nothing of it is believed that cannot be checked."""

@@ -1,1 +1,0 @@
-"""Recomputing imported results, drawn by what verdicts rest on."""
