@@ -28,7 +28,7 @@ def test_readme_and_ci_install_from_the_lock_file() -> None:
     commands = [line.split("  #")[0].strip() for line in lines_of("README.md") if line.startswith("python -m pip")]
     assert commands == [FIGURES, TESTS]
     assert lines_of(".ci/run")[-1].startswith(TESTS)
-    for name in ("README.md", "CONTRIBUTING.md", ".ci/run", "docs/crate.md", "profiles/README.md"):
+    for name in ("README.md", "CONTRIBUTING.md", ".ci/run", "docs/travel.md", "profiles/README.md"):
         for line in lines_of(name):
             assert "-e" not in line.split() or "pip install" not in line or f"pip install -c {LOCK} -e" in line, line
 

@@ -33,7 +33,7 @@ validator = pytest.importorskip("tests.share.validator", reason="the extra crate
 METADATA = "ro-crate-metadata.json"
 Entities = dict[str, dict[str, Any]]
 
-# What the profiles recommend and would not be true, or is not known; docs/crate.md says why each stands.
+# What the profiles recommend and would not be true, or is not known; docs/travel.md says why each stands.
 STANDING = {
     "The `publisher` property of a `Root Data Entity` SHOULD be an `Organization`",
     "The organization SHOULD have a URL.",
