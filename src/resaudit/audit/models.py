@@ -241,7 +241,7 @@ class Audit(Part):
     """
 
     version: Literal[3]
-    """Version of this format (docs/audit.md has what is otherwise in 2)."""
+    """Version of this format (CHANGELOG.md has what is otherwise in 2)."""
     generated: Time
     """When the audit was made."""
     scale: str
