@@ -10,21 +10,9 @@ if TYPE_CHECKING:
     from resaudit.base.errors import MachineError as MachineError
     from resaudit.base.models import Model as Model
     from resaudit.base.models import different as different
-    from resaudit.base.text import counted as counted
     from resaudit.base.text import in_words as in_words
-    from resaudit.claims.checks.measured import Effect as Effect
     from resaudit.claims.checks.measured import Measured as Measured
-    from resaudit.claims.checks.rates import ERROR_RATE as ERROR_RATE
-    from resaudit.claims.checks.rates import WhichDepths as WhichDepths
-    from resaudit.claims.checks.rates import by_depth as by_depth
-    from resaudit.claims.checks.ratios import add_ratio as add_ratio
-    from resaudit.claims.checks.ratios import ratio_of_same_runs as ratio_of_same_runs
-    from resaudit.claims.checks.rows import not_negative as not_negative
-    from resaudit.claims.checks.rows import of_network as of_network
     from resaudit.claims.checks.rows import take as take
-    from resaudit.claims.checks.sweeps import Sweep as Sweep
-    from resaudit.claims.checks.sweeps import beyond_the_grid as beyond_the_grid
-    from resaudit.claims.checks.sweeps import sweep_of as sweep_of
     from resaudit.claims.intervals import exact_share as exact_share
     from resaudit.data.fetch import Fetch as Fetch
     from resaudit.data.images import ImageSet as ImageSet
@@ -39,13 +27,13 @@ if TYPE_CHECKING:
     from resaudit.figures.curves import recorded_epochs as recorded_epochs
     from resaudit.figures.curves import slope as slope
     from resaudit.figures.curves import snapshot_epochs as snapshot_epochs
+    from resaudit.figures.curves import steps_to_target as steps_to_target
     from resaudit.figures.curves import whole_runs as whole_runs
     from resaudit.figures.printed import Share as Share
     from resaudit.figures.printed import as_exact as as_exact
     from resaudit.figures.printed import as_repeated as as_repeated
     from resaudit.figures.printed import as_share as as_share
     from resaudit.figures.printed import over_runs as over_runs
-    from resaudit.figures.rates import NEAR as NEAR
     from resaudit.figures.rates import BestRate as BestRate
     from resaudit.figures.rates import choose_rate as choose_rate
     from resaudit.figures.rates import rates_to_confirm as rates_to_confirm
@@ -59,6 +47,7 @@ if TYPE_CHECKING:
     from resaudit.figures.sweeps import at_the_end as at_the_end
     from resaudit.figures.sweeps import best_rates as best_rates
     from resaudit.figures.sweeps import bounding_rates as bounding_rates
+    from resaudit.figures.sweeps import common_rates as common_rates
     from resaudit.figures.sweeps import fresh as fresh
     from resaudit.figures.sweeps import is_confirmed as is_confirmed
     from resaudit.figures.sweeps import screened as screened

@@ -1,4 +1,4 @@
-"""Quantities along a training: the epochs that have snapshots, interpolation by the loss, slopes."""
+"""Quantities along a training: the epochs that have snapshots, interpolation by the loss, steps to a loss, slopes."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
@@ -65,6 +65,29 @@ def interpolate(grid: np.ndarray, losses: np.ndarray, values: np.ndarray) -> np.
     if not len(losses):
         return np.full(len(grid), np.nan)
     return np.asarray(np.interp(grid, losses[::-1], values[::-1], left=np.nan, right=np.nan))
+
+
+def steps_to_target(rows: "pd.DataFrame") -> "pd.Series":
+    """Steps of one network, depth and learning rate until the loss first is the target, by run; infinite if never.
+
+    A window's loss counts at its middle; between two middles it is interpolated linearly.
+    """
+    import pandas as pd
+
+    steps = {}
+    for number, run in rows.groupby("run"):
+        run = run.sort_values("step")
+        target, losses = float(run["target_loss"].iloc[0]), run["loss"].to_numpy()
+        middles = run["step"].to_numpy() - run["step"].iloc[0] / 2
+        reached = np.flatnonzero(losses <= target)
+        if not len(reached):
+            steps[number] = np.inf
+        elif (k := int(reached[0])) == 0:
+            steps[number] = float(middles[0])
+        else:
+            share = (losses[k - 1] - target) / (losses[k - 1] - losses[k])
+            steps[number] = float(middles[k - 1] + share * (middles[k] - middles[k - 1]))
+    return pd.Series(steps, dtype=float)
 
 
 def slope(places: ArrayLike, values: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resaudit.figures.rates import BestRate, choose_rate, is_only_bounded, least_diverged
+from resaudit.figures.rates import NEAR, BestRate, choose_rate, is_only_bounded, least_diverged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,6 +75,24 @@ def best_rates(table: "pd.DataFrame", column: str) -> dict[Key, BestRate]:
         key: choose_rate(*sweep(fresh(rows), column), grid=sweep(screened(rows), column)[0])
         for key, rows in table.groupby(["network", "depth"], sort=False)
     }
+
+
+def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
+    """The learning rates that serve all depths of one network best, the one shown first.
+
+    A rate's score is its mean final loss over the least one of the same depth, at the worst depth. The rate shown is
+    the smallest one whose score is within :data:`~resaudit.figures.rates.NEAR` of the least; the others within it
+    follow. None if at every rate some run diverges at some depth. The screening chooses, if there is one.
+    """
+    scores: dict[float, float] = {}
+    for _, group in at_the_end(screened(rows)).groupby("depth"):
+        rates, losses = sweep(group, "loss")
+        means = losses.mean(axis=0)
+        of_depth = dict(zip(rates, means / means.min() if np.isfinite(means.min()) else means, strict=True))
+        scores = {rate: max(scores.get(rate, 0.0), score) for rate, score in of_depth.items()}
+    least = min(scores.values(), default=np.inf)
+    near = [rate for rate, score in scores.items() if score <= NEAR * least]
+    return tuple(near) if np.isfinite(least) else ()
 
 
 def bounding_rates(table: "pd.DataFrame", column: str) -> dict[Key, float]:

@@ -14,13 +14,14 @@ from resaudit.paper import (
     at_the_end,
     best_rates,
     colours_of,
+    common_rates,
     fresh,
     is_confirmed,
     legend_above,
     panels,
     screened,
+    steps_to_target,
 )
-from residual.stable_scaling.depths import common_rates, steps_to_target
 from residual.stable_scaling.experiments.training import power_of
 from residual.stable_scaling.looks import depths_axis, power_look
 

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from resaudit.claims.checks.common_rates import CommonRate, StepsToLoss
 from resaudit.figures.rates import rates_to_confirm
 from resaudit.figures.sweeps import Stage, at_the_end, sweep
 from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import at
 from resaudit.plan.plan import make_plan
-from residual.stable_scaling.checks import CommonRate, StepsToLoss
 from residual.stable_scaling.experiments.training import ScaledTraining
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 from tests.claims.made import mentions, result, verdict

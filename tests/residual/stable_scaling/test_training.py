@@ -13,13 +13,14 @@ import pandas as pd
 import pytest
 
 from resaudit.base.errors import ResauditError
+from resaudit.claims.checks.common_rates import CommonRate, StepsToLoss
 from resaudit.claims.verdicts import judge
+from resaudit.figures.curves import steps_to_target
 from resaudit.figures.drawing import at_edges, figure_module
+from resaudit.figures.sweeps import common_rates
 from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from residual.stable_scaling.checks import CommonRate, StepsToLoss
-from residual.stable_scaling.depths import common_rates, steps_to_target
 from residual.stable_scaling.network.losses import Losses
 from tests.claims.made import result, verdict
 from tests.conftest import assert_read_back, configured, smoke_figure

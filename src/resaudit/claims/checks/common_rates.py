@@ -1,31 +1,20 @@
-"""Checks of "Sharp scaling factor": one learning rate for all depths, and steps to a loss against depth."""
+"""Checks of one learning rate for all depths, and of the steps to a loss against depth."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from resaudit.paper import (
-    ERROR_RATE,
-    Check,
-    Depth,
-    Effect,
-    Measured,
-    Sweep,
-    WhichDepths,
-    add_ratio,
-    at_the_end,
-    beyond_the_grid,
-    by_depth,
-    counted,
-    fresh,
-    not_negative,
-    of_network,
-    ratio_of_same_runs,
-    sweep_of,
-    take,
-)
-from residual.stable_scaling.depths import common_rates, steps_to_target
+from resaudit.base.text import counted
+from resaudit.claims.checks.measured import Effect, Measured
+from resaudit.claims.checks.rates import ERROR_RATE, WhichDepths, by_depth
+from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
+from resaudit.claims.checks.rows import not_negative, of_network, take
+from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, sweep_of
+from resaudit.figures.curves import steps_to_target
+from resaudit.figures.sweeps import at_the_end, common_rates, fresh
+from resaudit.plan.check import Check
+from resaudit.plan.fields import Depth
 
 if TYPE_CHECKING:
     import pandas as pd
