@@ -8,13 +8,13 @@ from collections.abc import Callable
 import torch
 
 import resaudit
-from resaudit.data.whiten import Moments, Whitened, moments_of, whiten
+from resaudit.data.whiten import Moments, Whitened, whiten
 
 
 def whitened_mnist() -> tuple[Whitened, Moments]:
     """Return all of MNIST, whitened; fetched into the data folder if it is not there."""
     whitened = whiten(*resaudit.training_set("mnist"), components=10, centered=True)
-    return whitened, moments_of(whitened.inputs, whitened.targets)
+    return whitened, Moments.of(whitened.inputs, whitened.targets)
 
 
 def by_turns(rounds: int, **contestants: Callable[[], object]) -> dict[str, float]:

@@ -14,8 +14,8 @@ import torch
 from resaudit.data.whiten import Moments
 from resaudit.figures.rates import BestRate
 from resaudit.figures.sweeps import best_rates
+from resaudit.plan.bounded import Key
 from resaudit.plan.composition import load
-from resaudit.plan.fields import Key
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
 from residual.demystifying_resnet.networks.gradient_descent import descend

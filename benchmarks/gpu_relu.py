@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 
-from resaudit.data.whiten import Whitened, moments_of, whiten
+from resaudit.data.whiten import Moments, Whitened, whiten
 from residual.demystifying_resnet.networks.gradient_descent import Objective, descend
 from residual.demystifying_resnet.networks.hessians import spectra_along
 from residual.demystifying_resnet.networks.network import network_named
@@ -97,7 +97,7 @@ def whole(trajectory: Trajectory) -> bytes:
 
 def spectra(data: Whitened, card: torch.device) -> Iterator[str]:
     """Spectra of linear networks by both devices."""
-    moments = moments_of(data.inputs, data.targets)
+    moments = Moments.of(data.inputs, data.targets)
     yield "\n| Hessian of | type | index, CPU and GPU | largest eigenvalue, apart | tenth percentile, apart | seconds |"
     yield "|---|---|---|---|---|---|"
     for (name, depth), dtype in [(("2-shortcut", 16), torch.float64), (("xavier", 16), torch.float64),

@@ -17,7 +17,7 @@ import numpy as np
 
 from resaudit.claims.decision import ERROR_RATE, Choice, Verdict, shared_level, verdict_of_all, verdict_of_choices
 from resaudit.claims.intervals import LeftOut, interval, replicate_means
-from resaudit.figures.rates import choose_rate, rates_to_confirm
+from resaudit.figures.rates import BestRate
 
 SEED = 1
 RATES = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
@@ -113,9 +113,9 @@ def screened_and_confirmed(fresh: int, error: float = ERROR_RATE) -> Judge:
     def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Verdict:
         shared, comparisons = shared_level(len(networks), error), []
         for network in networks:
-            left = np.sort(rates_to_confirm(RATES, network.of(0, SCREENED)))
+            left = np.sort(BestRate.to_confirm(RATES, network.of(0, SCREENED)))
             losses = network.of(SCREENED, SCREENED + fresh)
-            best = choose_rate(left, losses[:, np.isin(RATES, left)], grid=RATES)
+            best = BestRate.choose(left, losses[:, np.isin(RATES, left)], grid=RATES)
             choices = measured(effect, losses, best.order, 1 - error, shared)
             comparisons.append(choices + BEYOND if best.still_falling else choices)
         return judged(comparisons, thresholds)
@@ -131,7 +131,7 @@ def same_runs(runs: int, all_tied: bool) -> Judge:
         comparisons = []
         for network in networks:
             losses = network.of(0, runs)
-            best = choose_rate(RATES, losses)
+            best = BestRate.choose(RATES, losses)
             rates = best.order if all_tied else (float(RATES[np.argmin(losses.mean(axis=0))]),)
             comparisons.append(measured(effect, losses, rates, level, level))
         return judged(comparisons, thresholds)

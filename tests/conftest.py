@@ -29,7 +29,7 @@ from resaudit.base.errors import ResauditError
 from resaudit.cli.commands import main
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import fetch
-from resaudit.data.whiten import Moments, Whitened, moments_of, whiten
+from resaudit.data.whiten import Moments, Whitened, whiten
 from resaudit.figures.draw import Draw, draw_job
 from resaudit.jobs import code
 from resaudit.jobs.job import Execution, Job
@@ -205,14 +205,14 @@ def whitened(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def moments(whitened: Whitened) -> Moments:
-    return moments_of(whitened.inputs, whitened.targets)
+    return Moments.of(whitened.inputs, whitened.targets)
 
 
 @pytest.fixture(scope="session")
 def few_samples(whitened: Whitened) -> tuple[np.ndarray, np.ndarray, Moments]:
     """1000 real whitened samples with their own moments: what holds for these holds for any sample."""
     inputs, targets = whitened.inputs[:, :1000].copy(), whitened.targets[:, :1000].copy()
-    return inputs, targets, moments_of(inputs, targets)
+    return inputs, targets, Moments.of(inputs, targets)
 
 
 def run_command(*command: str, cwd: Path, timeout: float = 300, environment: dict[str, str] | None = None) -> Completed:

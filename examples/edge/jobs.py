@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from resaudit.paper import Checkpoint, Cost, Fetch, Job, with_progress
+from resaudit.paper import Checkpoint, Cost, Fetch, Job, Progress
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Descend(Job):
             return replace(state, weights=weights.numpy(force=True), vector=vector.numpy(force=True))
 
         with work.delayed_signals() as signalled:
-            for step in with_progress(range(int(state.step), self.steps), f"{self.id} steps"):
+            for step in Progress.over(range(int(state.step), self.steps), f"{self.id} steps"):
                 if step % self.every == 0:
                     value, vector = network.sharpness(weights, vector, self.every if step else 100)
                     state.sharpness[step // self.every] = np.nan_to_num(value.numpy(force=True), nan=np.inf)

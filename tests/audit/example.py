@@ -13,7 +13,7 @@ from resaudit.audit.claim_models import JudgedClaim
 from resaudit.audit.models import Robustness
 from resaudit.audit.schema import check_audit
 from resaudit.figures.drawing import read_csv
-from resaudit.figures.printed import Share, as_share
+from resaudit.figures.printed import Examined
 from resaudit.figures.style import apply_style, panels
 
 TABLES = Path(__file__).parents[1] / "workflow" / "expected" / "demystifying_resnet"
@@ -217,9 +217,7 @@ def _other_paper() -> Audit:
                         "low": 0.53,
                         "high": 0.56,
                         "n": 5000,
-                        "examined": [
-                            as_share("0.5348", Share(of=of, reason="stated"), 1).model_dump() for of in (5000, 999)
-                        ],
+                        "examined": [Examined.as_share("0.5348", 1, of, "stated").model_dump() for of in (5000, 999)],
                         "consistent": True,
                     },
                     {"what": "CNN, k = 25", "printed": 0.5528, "here": None},

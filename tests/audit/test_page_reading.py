@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from resaudit.figures.printed import Share, as_share, examined_in_words
+from resaudit.figures.printed import Examined, examined_in_words
 from tests.audit import example
 from tests.audit.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser
 from tests.claims.made import mentions
@@ -118,9 +118,7 @@ def test_printed_numbers_stand_beside_ours(read: Page) -> None:
         ["CNN, k = 25", "0.5528", "not run", "–"],
     ]
     notes = rows[0].locator(".note")
-    assert notes.all_inner_texts() == [
-        examined_in_words(as_share("0.5348", Share(of=of, reason=""), 1)) for of in (5000, 999)
-    ]
+    assert notes.all_inner_texts() == [examined_in_words(Examined.as_share("0.5348", 1, of, "")) for of in (5000, 999)]
     assert rows[0].locator(".impossible").all_inner_texts() == notes.all_inner_texts()[1:]
     without = read.locator("[id='demystifying_resnet/printed']")
     assert (without.locator("table").count(), without.locator("p").count()) == (0, 1)

@@ -26,7 +26,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, execution_of, make_plan
 from resaudit.runtime import devices, machine
-from resaudit.runtime.progress import with_progress
+from resaudit.runtime.progress import Progress
 from tests.conftest import CHECKOUT, first_of, run_command, run_planned
 from tests.ran import RAN
 from tests.refusals import refused
@@ -290,5 +290,5 @@ def test_under_auto_nobody_waits_for_a_gpu_that_torch_cannot_use(tmp_path: Path)
 
 
 def test_progress_goes_through_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(with_progress(range(5), "job steps")) == list(range(5))
+    assert list(Progress.over(range(5), "job steps")) == list(range(5))
     assert "job: 5 of 5 steps" in capsys.readouterr().err

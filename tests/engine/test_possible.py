@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from resaudit.figures.printed import Share, as_exact, as_repeated, as_share, consistent
+from resaudit.figures.printed import Examined, consistent
 
 Printer = Callable[[Fraction, int], str]
 
@@ -31,7 +31,7 @@ PRINTERS: dict[str, Printer] = {
 
 
 def is_possible(text: str, of: int, runs: int = 1, whole: int = 100) -> bool:
-    return as_share(text, Share(of=of, runs=runs, reason="stated"), whole).possible
+    return Examined.as_share(text, whole, of, "stated", runs).possible
 
 
 def test_ten_thousand_honest_numbers_are_possible() -> None:
@@ -57,7 +57,7 @@ def test_exactly_the_numbers_that_some_count_gives_are_possible(of: int, runs: i
     every = [f"{step / 10**digits:.{digits}f}" for step in range(100 * 10**digits)]
     found = {text for text in every if is_possible(text, of, runs)}
     assert found == given - {f"{100:.{digits}f}"}
-    examined = as_share(every[0], Share(of=of, runs=runs, reason="stated"), 100)
+    examined = Examined.as_share(every[0], 100, of, "stated", runs)
     assert examined.chance == pytest.approx(len(found) / len(every), rel=0.02)
 
 
@@ -78,15 +78,21 @@ def test_known_numbers(text: str, of: int, runs: int, whole: int, possible: bool
 
 
 def test_one_possible_share_is_enough_and_every_other_test_must_pass() -> None:
-    share, impossible = (as_share("6.39", Share(of=of, reason=""), 100) for of in (10_000, 5000))
-    exact, other = as_exact("13.5", 13.538736), as_repeated("13.5", "13.7", "")
+    share, impossible = (Examined.as_share("6.39", 100, of, "") for of in (10_000, 5000))
+    exact, other = Examined.as_exact("13.5", 13.538736), Examined.as_repeated("13.5", "13.7", "")
     assert [consistent(tests) for tests in ([], [share, impossible], [impossible], [exact, other], [share, exact])] == [
         None, True, False, False, True,
     ]  # fmt: skip
 
 
 def test_exact_values_and_repetitions() -> None:
-    assert [as_exact(text, 0.200432).possible for text in ("0.20", "0.2", "0.21")] == [True, True, False]
+    assert [Examined.as_exact(text, 0.200432).possible for text in ("0.20", "0.2", "0.21")] == [True, True, False]
     # 13.59 may have been cut off to 13.5.
     others = ("13.54", "13.59", "13.61", "13", "14")
-    assert [as_repeated("13.5", other, "section 4.1").possible for other in others] == [True, True, False, True, True]
+    assert [Examined.as_repeated("13.5", other, "section 4.1").possible for other in others] == [
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]

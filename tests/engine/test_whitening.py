@@ -8,7 +8,7 @@ import pytest
 
 from resaudit.base.errors import ConfigError
 from resaudit.data.dataset import Signs
-from resaudit.data.whiten import Moments, Whitened, moments_of, whiten
+from resaudit.data.whiten import Moments, Whitened, whiten
 from tests.refusals import refused
 
 
@@ -41,7 +41,7 @@ def test_not_centring_raises_the_rank_of_the_cross_moment(
     mnist: tuple[np.ndarray, np.ndarray], moments: Moments
 ) -> None:
     raw = whiten(*mnist, components=10, centered=False)
-    raw_moments = moments_of(raw.inputs, raw.targets)
+    raw_moments = Moments.of(raw.inputs, raw.targets)
     assert np.abs(raw_moments.xx - np.eye(10)).max() < 1e-12
     assert np.linalg.matrix_rank(moments.yx, tol=1e-10) == 9
     assert np.linalg.matrix_rank(raw_moments.yx, tol=1e-10) == 10
@@ -61,7 +61,7 @@ def test_the_identity_is_nearest_and_farthest_of_all_signs(
 ) -> None:
     images, labels = mnist[0][:2000], mnist[1][:2000]
     fixed, nearest, farthest = (
-        moments_of(found.inputs, found.targets).yx
+        Moments.of(found.inputs, found.targets).yx
         for found in (whiten(images, labels, 10, centered, signs) for signs in get_args(Signs))
     )
     every = [np.linalg.norm(fixed * np.array(signs) - np.eye(10)) for signs in product((1, -1), repeat=10)]

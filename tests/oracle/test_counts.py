@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.data.whiten import Moments, moments_of
+from resaudit.data.whiten import Moments
 from residual.demystifying_resnet.curvature.counts import count_below, library
 from residual.demystifying_resnet.curvature.products import HessianProduct, largest_magnitude
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along, trusted_counts
@@ -47,7 +47,7 @@ def small_moments() -> Moments:
     """Of inputs that are not white, of width 3, so that a transposed S_XX would be seen."""
     rng = np.random.default_rng(3)
     mixed = np.triu(np.ones((3, 3))) @ rng.normal(size=(3, 40))
-    return moments_of(mixed, rng.normal(size=(3, 40)))
+    return Moments.of(mixed, rng.normal(size=(3, 40)))
 
 
 def bounds_of(eigenvalues: np.ndarray, per_sign: int = 14) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.data.whiten import Whitened, moments_of
+from resaudit.data.whiten import Moments, Whitened
 from resaudit.jobs import code
 from residual.demystifying_resnet import plain as demystifying
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
@@ -88,7 +88,7 @@ def test_figure_5_is_the_pages(
 ) -> None:
     """At depth 16 and Figure 7's best rates; on 200 samples, for the page's Hessians."""
     x, y = (samples[:, :200].copy() for samples in (whitened.inputs, whitened.targets))
-    network, moments = network_named(name, 16, 10), moments_of(x, y)
+    network, moments = network_named(name, 16, 10), Moments.of(x, y)
     weights = Ensemble(network, law, scale, 1, 2).initial_weights()[:, 1:]
     objective = LinearObjective.of(network, moments, weights.device)
     ours = descend(objective, weights, torch.tensor([rate]).double(), 60, (0, 60), lambda epochs: epochs)

@@ -15,7 +15,7 @@ import torch
 from resaudit.base.errors import DataError, Interrupted
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
-from resaudit.figures.rates import rates_to_confirm
+from resaudit.figures.rates import BestRate
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Work
 from residual.descent import Descent
@@ -189,7 +189,7 @@ def test_a_block_trains_at_the_rates_that_the_screening_left(tmp_path: Path, mon
     found = losses_of(screening, tmp_path)
     monkeypatch.setattr(TrainScaled, "read", lambda *_: found)
     ends = np.stack([found.loss[-window:, found.learning_rate == rate].mean(axis=0) for rate in (1e-3, 1, 1e9)], axis=1)
-    left = rates_to_confirm(np.array([1e-3, 1.0, 1e9]), ends.astype(float))
+    left = BestRate.to_confirm(np.array([1e-3, 1.0, 1e9]), ends.astype(float))
     assert 1.0 in left
     assert 1e9 not in left
     block = job(learning_rates=(), first=3, runs=4, sweep=screening, window=window)

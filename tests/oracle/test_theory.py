@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resaudit.base.errors import ConfigError
-from resaudit.data.whiten import Moments, Whitened, moments_of
+from resaudit.data.whiten import Moments, Whitened
 from residual.demystifying_resnet import plain
 from residual.demystifying_resnet.networks.functions import FUNCTIONS
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, Network
@@ -440,7 +440,7 @@ def test_the_path_drawn_goes_round_others(real: RealData) -> None:
 
 def test_the_hessians_drawn_are_those_of_automatic_differentiation(whitened: Whitened) -> None:
     samples = real_samples(whitened, 3, 20, rng())
-    found = zero_hessians(Cases(1, 1, (2, 1), units=(2,)), moments_of(samples.inputs, samples.targets))
+    found = zero_hessians(Cases(1, 1, (2, 1), units=(2,)), Moments.of(samples.inputs, samples.targets))
     for n in (1, 2):
         network, rows = Network(n, 2 * n, 3), found.shortcut_depth == n
         matrix = np.zeros((network.parameters,) * 2)

@@ -60,5 +60,5 @@ def test_numerics_take_no_configuration_by_the_door() -> None:
     graph = code._graph()
     modules = {module for source in sources for module in {source, *graph.find_descendants(source)}}
     taken = {name for module in modules for name in graph.find_modules_directly_imported_by(module)}
-    assert "resaudit.jobs.fields" in taken
+    assert "resaudit.jobs.arrays" in taken
     assert not {name for name in taken if name.startswith(("resaudit.plan", "resaudit.paper"))}

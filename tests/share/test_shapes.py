@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from resaudit.base.errors import ArchiveError, ResauditError
-from resaudit.jobs.fields import Shape, Text, Type
+from resaudit.jobs.arrays import Shape, Text, Type
 from resaudit.jobs.job import Job
 from resaudit.jobs.plan_files import computing_kinds, read_job
 from resaudit.jobs.simulation import Simulation

@@ -1,4 +1,4 @@
-"""A module as a door: it offers names of others, and loads each from its module when it is asked for.
+"""A module as a door: it offers names of others, and modules, and loads each when it is asked for.
 
 The names stand once, where type checkers and editors read them: under ``if TYPE_CHECKING:``, as
 ``from module import name as name``. Under ``else:``, out of their sight, ``__getattr__ = door(__name__, __file__)``
@@ -20,7 +20,8 @@ def door(module: str, file: str) -> Callable[[str], Any]:
         homes.update(homes or offered(Path(file).read_text(encoding="utf-8")))
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
+        home = import_module(homes[name])
+        return getattr(home, name) if hasattr(home, name) else import_module(f"{homes[name]}.{name}")
 
     return load
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from resaudit.base.errors import ConfigError, DataError
 from resaudit.data.dataset import Signs
 from resaudit.data.fetch import Fetch
-from resaudit.jobs.fields import Float, Shape, Type
+from resaudit.jobs.arrays import Float, Shape, Type
 from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
@@ -92,6 +92,12 @@ class Moments:
     yx: Annotated[Float, Shape("components", "components"), Tolerance.CLOSE]  # sum y x^T
     trace_yy: Annotated[Float, Shape(), Tolerance.CLOSE]  # sum |y|^2
 
+    @classmethod
+    def of(cls, inputs: np.ndarray, targets: np.ndarray) -> Self:
+        """Moments of samples in columns: ``inputs`` (d, m) and ``targets`` (d, m)."""
+        count = inputs.shape[1]
+        return cls(inputs @ inputs.T / count, targets @ inputs.T / count, np.sum(targets**2) / count)
+
     @cached_property
     def optimal_map(self) -> np.ndarray:
         """The least-squares map P* = S_YX S_XX^-1, shape (d, d)."""
@@ -101,16 +107,6 @@ class Moments:
     def optimal_loss(self) -> float:
         """The least loss of any linear network: (tr S_YY - tr S_YX S_XX^-1 S_XY) / 2."""
         return 0.5 * float(self.trace_yy - np.sum(self.optimal_map * self.yx))
-
-
-def moments_of(inputs: np.ndarray, targets: np.ndarray) -> Moments:
-    """Moments of samples in columns: ``inputs`` (d, m) and ``targets`` (d, m)."""
-    count = inputs.shape[1]
-    return Moments(
-        xx=inputs @ inputs.T / count,
-        yx=targets @ inputs.T / count,
-        trace_yy=np.sum(targets**2) / count,
-    )
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,7 @@ class Whiten(Job):
                 f"{self.data.dataset.name} has labels up to {labels.max()}, but {self.components} classes; {remedy}"
             )
         whitened = whiten(images, labels, self.components, self.centered, self.signs)
-        moments = moments_of(whitened.inputs, whitened.targets)
+        moments = Moments.of(whitened.inputs, whitened.targets)
         return {"summary.json": summary(whitened, moments), "samples.npz": whitened, "moments.npz": moments}
 
     def read(self, results: Path) -> Moments:

@@ -9,25 +9,12 @@ possible may still be wrong.
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
 from pydantic import Field, model_validator
 
 from resaudit.base.models import Count, PairId, Part
-
-Positive = Annotated[int, Field(ge=1)]
-
-
-class Share(Part):
-    """A share of images (or of other trials), or the mean of such shares over runs."""
-
-    of: Positive
-    """Number of images."""
-    runs: Positive = 1
-    """Number of runs whose mean is printed."""
-    reason: str
-    """Why the number may be this share."""
 
 
 class Examined(Part):
@@ -43,6 +30,49 @@ class Examined(Part):
     """The share of numbers with as many decimals that pass; 1: the test cannot fail."""
     nearest: str
     """The value that decided: the nearest share, the count, or the other number."""
+
+    @classmethod
+    def as_share(cls, number: str, whole: int, of: int, reason: str, runs: int = 1) -> Self:
+        """Whether a number is printed for some count of images (or other trials), or the mean of these over runs.
+
+        Args:
+            number: as printed, with its trailing zeros.
+            whole: the number that stands for all images: 100 for per cent, else 1.
+            of: number of images.
+            reason: why the number may be this share.
+            runs: number of runs whose mean is printed.
+
+        >>> Examined.as_share("6.38", 100, 5000, "half of the test images").nearest
+        '319 of 5000 is 6.38'
+        """
+        trials, digit = of * runs, _last_digit(number)
+        per_unit = Fraction(trials, whole)
+        least, most = values_printed_as(number)
+        if runs > 1 and Fraction(whole, of) % digit:
+            # The runs' shares may have been rounded, or cut off, before their mean was taken.
+            least, most = least - digit / 2, most + digit
+        first = max(0, math.ceil(least * per_unit))
+        nearest = min(round(Fraction(number) * per_unit), trials)
+        return cls(
+            test="share",
+            of=f"{of}" + (f", mean over {runs} runs" if runs > 1 else "") + f": {reason}",
+            possible=first < most * per_unit and first <= trials,
+            chance=_chance((most - least) * per_unit, least * per_unit, (digit * per_unit).denominator),
+            nearest=f"{nearest} of {trials} is {float(nearest / per_unit):.{len(number) + 2}g}",
+        )
+
+    @classmethod
+    def as_exact(cls, number: str, value: float) -> Self:
+        """Whether a number is printed for a value that is known exactly, such as a count of parameters."""
+        least, most = values_printed_as(number)
+        possible = least <= Fraction(value) < most
+        return cls(test="exact value", of="counted here", possible=possible, chance=0.0, nearest=f"{value:.10g}")
+
+    @classmethod
+    def as_repeated(cls, number: str, other: str, where: str) -> Self:
+        """Whether the number and another one, printed elsewhere, can be of the same value."""
+        (least, most), (low, high) = values_printed_as(number), values_printed_as(other)
+        return cls(test="repetition", of=where, possible=low < most and least < high, chance=0.0, nearest=other)
 
 
 class PrintedValue(Part):
@@ -108,56 +138,15 @@ def over_runs(values: "pd.Series | None") -> dict[str, Any]:
     return {"here": mean, "low": low, "high": high, "n": len(values)}
 
 
-def as_share(number: str, share: Share, whole: int) -> Examined:
-    """Whether a number is printed for some count of images.
-
-    Args:
-        number: as printed, with its trailing zeros.
-        share: what it may be a share of.
-        whole: the number that stands for all images: 100 for per cent, else 1.
-
-    >>> images = Share(of=5000, reason="half of the test images")
-    >>> as_share("6.38", images, 100).nearest, as_share("6.37", images, 100).possible
-    ('319 of 5000 is 6.38', False)
-    """
-    trials, digit = share.of * share.runs, _last_digit(number)
-    per_unit = Fraction(trials, whole)
-    least, most = values_printed_as(number)
-    if share.runs > 1 and Fraction(whole, share.of) % digit:
-        # The runs' shares may have been rounded, or cut off, before their mean was taken.
-        least, most = least - digit / 2, most + digit
-    first = max(0, math.ceil(least * per_unit))
-    nearest = min(round(Fraction(number) * per_unit), trials)
-    return Examined(
-        test="share",
-        of=f"{share.of}" + (f", mean over {share.runs} runs" if share.runs > 1 else "") + f": {share.reason}",
-        possible=first < most * per_unit and first <= trials,
-        chance=_chance((most - least) * per_unit, least * per_unit, (digit * per_unit).denominator),
-        nearest=f"{nearest} of {trials} is {float(nearest / per_unit):.{len(number) + 2}g}",
-    )
-
-
-def as_exact(number: str, value: float) -> Examined:
-    """Whether a number is printed for a value that is known exactly, such as a count of parameters."""
-    least, most = values_printed_as(number)
-    possible = least <= Fraction(value) < most
-    return Examined(test="exact value", of="counted here", possible=possible, chance=0.0, nearest=f"{value:.10g}")
-
-
-def as_repeated(number: str, other: str, where: str) -> Examined:
-    """Whether the number and another one, printed elsewhere, can be of the same value."""
-    (least, most), (low, high) = values_printed_as(number), values_printed_as(other)
-    possible = low < most and least < high
-    return Examined(test="repetition", of=where, possible=possible, chance=0.0, nearest=other)
-
-
 def examined_in_words(test: Examined) -> str:
     """A test and its result, in words.
 
-    >>> examined_in_words(as_share("6.38", Share(of=5000, reason="half of the test images"), 100))
+    >>> examined_in_words(Examined.as_share("6.38", 100, 5000, "half of the test images"))
     'possible: 319 of 5000 is 6.38 (as 50 % of all numbers with these digits)'
-    >>> examined_in_words(as_exact("13.59", 13.538736)), examined_in_words(as_repeated("13.5", "13.54", "section 4.1"))
-    ('impossible: exactly 13.538736', 'possible: 13.54 in section 4.1')
+    >>> examined_in_words(Examined.as_exact("13.59", 13.538736))
+    'impossible: exactly 13.538736'
+    >>> examined_in_words(Examined.as_repeated("13.5", "13.54", "section 4.1"))
+    'possible: 13.54 in section 4.1'
     """
     result = "possible" if test.possible else "impossible"
     match test.test:

@@ -7,6 +7,7 @@ depends on the choice is evaluated at every rate of :attr:`BestRate.tied`. Impor
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -40,44 +41,54 @@ class BestRate:
         """The tied rates, the shown one first."""
         return tuple(sorted(self.tied, key=lambda rate: (rate != self.shown, rate)))
 
+    # Averages beyond double precision are infinite, as those of diverged runs are.
+    @classmethod
+    @np.errstate(over="ignore")
+    def choose(
+        cls, rates: np.ndarray, losses: np.ndarray, level: float = LEVEL, grid: np.ndarray | None = None
+    ) -> Self:
+        """The best learning rate of a sweep, or of those that a screening left.
 
-# Averages beyond double precision are infinite, as those of diverged runs are.
-@np.errstate(over="ignore")
-def choose_rate(
-    rates: np.ndarray, losses: np.ndarray, level: float = LEVEL, grid: np.ndarray | None = None
-) -> BestRate:
-    """The best learning rate of a sweep, or of those that a screening left.
+        Args:
+            rates: ascending, shape (k,).
+            losses: final losses, or their distances to the optimum, by run and rate, shape (runs, k); infinite where a
+                run diverged. Runs of a row share their random draws.
+            level: probability that the rate with the least expected loss is tied. The two tests of each other rate
+                share the error rate (1 - level) / (k - 1) (Bonferroni).
+            grid: the rates of the screening, ascending, if others than ``rates`` were worse there; its ends are the
+                edges.
 
-    Args:
-        rates: ascending, shape (k,).
-        losses: final losses, or their distances to the optimum, by run and rate, shape (runs, k); infinite where a run
-            diverged. Runs of a row share their random draws.
-        level: probability that the rate with the least expected loss is tied. The two tests of each other rate share
-            the error rate (1 - level) / (k - 1) (Bonferroni).
-        grid: the rates of the screening, ascending, if others than ``rates`` were worse there; its ends are the edges.
+        >>> losses = np.array([[3.0, 1.0, np.inf], [3.1, 1.1, np.inf], [2.9, 0.9, np.inf]])
+        >>> BestRate.choose(np.array([0.01, 0.1, 1.0]), losses)
+        BestRate(shown=0.1, tied=(0.1,), at_edge=False, still_falling=False)
+        """
+        average = losses.mean(axis=0)
+        if not np.isfinite(average).any():
+            return cls(None, (), False, False)
+        least = int(np.argmin(average))
+        near = average <= NEAR * average[least]
+        tail = (1 - level) / max(1, len(rates) - 1) / 2
+        worse = [_is_worse(losses[:, k], losses[:, least], tail) for k in range(len(rates))]
+        tied = np.flatnonzero(near | ~np.array(worse))
+        grid = rates if grid is None else grid
+        # The neighbours of each end; a single rate is both ends and has none.
+        edges = {float(grid[0]): grid[1:2], float(grid[-1]): grid[-2:-1]} if len(grid) else {}
+        return cls(
+            shown=float(rates[np.flatnonzero(near)[0]]),
+            tied=tuple(float(rate) for rate in rates[tied]),
+            at_edge=bool(edges.keys() & set(rates[tied].tolist())),
+            still_falling=float(rates[least]) in edges
+            # A neighbour that the screening left out is worse.
+            and not (average[np.isin(rates, edges[float(rates[least])])] <= STILL_FALLING * average[least]).any(),
+        )
 
-    >>> choose_rate(np.array([0.01, 0.1, 1.0]), np.array([[3.0, 1.0, np.inf], [3.1, 1.1, np.inf], [2.9, 0.9, np.inf]]))
-    BestRate(shown=0.1, tied=(0.1,), at_edge=False, still_falling=False)
-    """
-    average = losses.mean(axis=0)
-    if not np.isfinite(average).any():
-        return BestRate(None, (), False, False)
-    least = int(np.argmin(average))
-    near = average <= NEAR * average[least]
-    tail = (1 - level) / max(1, len(rates) - 1) / 2
-    worse = [_is_worse(losses[:, k], losses[:, least], tail) for k in range(len(rates))]
-    tied = np.flatnonzero(near | ~np.array(worse))
-    grid = rates if grid is None else grid
-    # The neighbours of each end; a single rate is both ends and has none.
-    edges = {float(grid[0]): grid[1:2], float(grid[-1]): grid[-2:-1]} if len(grid) else {}
-    return BestRate(
-        shown=float(rates[np.flatnonzero(near)[0]]),
-        tied=tuple(float(rate) for rate in rates[tied]),
-        at_edge=bool(edges.keys() & set(rates[tied].tolist())),
-        still_falling=float(rates[least]) in edges
-        # A neighbour that the screening left out is worse.
-        and not (average[np.isin(rates, edges[float(rates[least])])] <= STILL_FALLING * average[least]).any(),
-    )
+    @classmethod
+    def to_confirm(cls, rates: np.ndarray, losses: np.ndarray) -> tuple[float, ...]:
+        """The rates that a screening leaves for fresh runs: the tied ones, the shown one first.
+
+        If each rate has a diverged run, the one with the fewest (:func:`least_diverged`).
+        """
+        return cls.choose(rates, losses).order or (least_diverged(rates, losses),)
 
 
 def least_diverged(rates: np.ndarray, losses: np.ndarray) -> float:
@@ -104,14 +115,6 @@ def is_only_bounded(trains: bool, grid: np.ndarray, left: np.ndarray, best: Best
         best: the choice among these by fresh runs.
     """
     return trains and best.shown is None and not np.array_equal(left, grid)
-
-
-def rates_to_confirm(rates: np.ndarray, losses: np.ndarray) -> tuple[float, ...]:
-    """The rates that a screening leaves for fresh runs: the tied ones, the shown one first.
-
-    If each rate has a diverged run, the one with the fewest (:func:`least_diverged`).
-    """
-    return choose_rate(rates, losses).order or (least_diverged(rates, losses),)
 
 
 def _is_worse(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:

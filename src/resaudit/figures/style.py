@@ -35,6 +35,11 @@ class Look:
     BLACK, GREY, YELLOW = "#000000", "#7F7F7F", "#F0E442"
     DASHED, DASH_DOTTED, DOTTED = (0, (4, 1.5)), (0, (4, 1.2, 1, 1.2)), (0, (1, 1))
 
+    @staticmethod
+    def colours_of(values: Sequence[int]) -> list[Any]:
+        """A palette for ordered values, such as depths; the largest is darkest."""
+        return [mpl.colormaps["viridis_r"](x) for x in np.linspace(0.3, 1.0, len(values))]
+
 
 _SPECIAL = {
     "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
@@ -259,8 +264,3 @@ def legend_above(figure: Figure, looks: Sequence[dict[str, Any]], **how: Any) ->
     """One legend of all panels, above them: a line for each look; further arguments are those of ``Figure.legend``."""
     handles = [Line2D([], [], **look) for look in looks]
     figure.legend(handles=handles, loc="outside upper center", **{"ncols": len(handles)} | how)
-
-
-def colours_of(values: Sequence[int]) -> list[Any]:
-    """A palette for ordered values, such as depths; the largest is darkest."""
-    return [mpl.colormaps["viridis_r"](x) for x in np.linspace(0.3, 1.0, len(values))]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resaudit.figures.rates import NEAR, BestRate, choose_rate, is_only_bounded, least_diverged
+from resaudit.figures.rates import NEAR, BestRate, is_only_bounded, least_diverged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def at_the_end(table: "pd.DataFrame") -> "pd.DataFrame":
     return last.reset_index(drop=True)
 
 
-def sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
+def by_rate(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     """The rates that every run of one network and depth tried, ascending (k,), and a column by run and rate (runs, k).
 
     Infinite where a run diverged.
@@ -40,8 +40,8 @@ def sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     return wide.columns.to_numpy(), wide.to_numpy()
 
 
-def whole_sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """As :func:`sweep`, if every run has one number at each rate; else None."""
+def whole(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """As :func:`by_rate`, if every run has one number at each rate; else None."""
     from pandas.api.types import is_numeric_dtype
 
     by = ["learning_rate", "run"]
@@ -72,7 +72,7 @@ def screened(rows: "pd.DataFrame") -> "pd.DataFrame":
 def best_rates(table: "pd.DataFrame", column: str) -> dict[Key, BestRate]:
     """The best rate of each network and depth, by a column of final losses; of fresh runs if there are any."""
     return {
-        key: choose_rate(*sweep(fresh(rows), column), grid=sweep(screened(rows), column)[0])
+        key: BestRate.choose(*by_rate(fresh(rows), column), grid=by_rate(screened(rows), column)[0])
         for key, rows in table.groupby(["network", "depth"], sort=False)
     }
 
@@ -86,7 +86,7 @@ def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
     """
     scores: dict[float, float] = {}
     for _, group in at_the_end(screened(rows)).groupby("depth"):
-        rates, losses = sweep(group, "loss")
+        rates, losses = by_rate(group, "loss")
         means = losses.mean(axis=0)
         of_depth = dict(zip(rates, means / means.min() if np.isfinite(means.min()) else means, strict=True))
         scores = {rate: max(scores.get(rate, 0.0), score) for rate, score in of_depth.items()}
@@ -102,9 +102,9 @@ def bounding_rates(table: "pd.DataFrame", column: str) -> dict[Key, float]:
     """
     bounds = dict[Key, float]()
     for key, rows in table.groupby(["network", "depth"], sort=False):
-        (grid, losses), left = sweep(screened(rows), column), sweep(fresh(rows), column)
-        trains = choose_rate(grid, losses).shown is not None
-        if is_only_bounded(trains, grid, left[0], choose_rate(*left, grid=grid)):
+        (grid, losses), left = by_rate(screened(rows), column), by_rate(fresh(rows), column)
+        trains = BestRate.choose(grid, losses).shown is not None
+        if is_only_bounded(trains, grid, left[0], BestRate.choose(*left, grid=grid)):
             bounds[key] = least_diverged(*left)
     return bounds
 

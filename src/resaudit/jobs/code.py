@@ -110,7 +110,8 @@ def _pass_through(graph: "ImportGraph", module: str, door: str, homes: dict[str,
     if taken <= set(homes):  # otherwise it takes the door itself, or all of it
         graph.remove_import(importer=module, imported=door)
         for name in taken:
-            graph.add_import(importer=module, imported=homes[name])
+            inner = f"{homes[name]}.{name}"
+            graph.add_import(importer=module, imported=inner if inner in graph.modules else homes[name])
 
 
 @cache

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from resaudit.base.errors import MachineError, PaperError
-from resaudit.jobs.fields import Array, arrays_in
+from resaudit.jobs.arrays import Array, arrays_in
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.results import read_provenance, read_result
 from resaudit.jobs.tolerance import Tolerance
@@ -152,7 +152,7 @@ class Job(ABC):
     """Name of its rule, its results folder and its log folder; no other kind has it."""
     files: ClassVar[Mapping[str, type[Any]]] = {}
     """Its result files, besides ``settings.json`` and ``provenance.json``: by name, the dataclass of arrays that an
-    ``.npz`` holds (:mod:`resaudit.jobs.fields`), ``dict`` for JSON."""
+    ``.npz`` holds (:mod:`resaudit.jobs.arrays`), ``dict`` for JSON."""
 
     typical: ClassVar[Cost] = Cost(seconds=10.0, megabytes=300.0)
     """What a job of a short kind costs; clusters grant five minutes more, and three times its seconds."""
@@ -180,7 +180,7 @@ class Job(ABC):
         return self.files[file]
 
     def size(self, name: str) -> int | None:
-        """The size that a :class:`~resaudit.jobs.fields.Shape` names: the attribute of this name, or its length.
+        """The size that a :class:`~resaudit.jobs.arrays.Shape` names: the attribute of this name, or its length.
 
         None if there is no such number or tuple: the computation decides the size, which is one in all of a file.
         """

@@ -12,7 +12,7 @@ class Simulation(Job):
     """A short job; its fields are its settings, and its result is a dataclass of arrays."""
 
     result: ClassVar[type[Any]]
-    """That dataclass; what :mod:`resaudit.jobs.fields` annotates in it is checked and compared."""
+    """That dataclass; what :mod:`resaudit.jobs.arrays` annotates in it is checked and compared."""
 
     def __init_subclass__(cls) -> None:
         """Name the file of the result."""

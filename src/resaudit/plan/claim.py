@@ -12,8 +12,8 @@ from pydantic_core import InitErrorDetails
 from resaudit.base.models import Model, validated
 from resaudit.base.papers import import_own
 from resaudit.base.text import counted
+from resaudit.plan.bounded import Depth
 from resaudit.plan.check import Check, checks_by_name
-from resaudit.plan.fields import Depth
 
 GENERAL_CHECKS = "resaudit.claims.checks"
 """Package of the general checks; like a paper's, they are found by name, so that plans do not depend on them."""

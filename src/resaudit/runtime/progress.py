@@ -11,21 +11,6 @@ T = TypeVar("T")
 SECONDS_BETWEEN_LINES = 10.0
 
 
-def with_progress(items: Collection[T], what: str) -> Iterator[T]:
-    """Iterate over ``items`` and report progress on standard error.
-
-    Args:
-        items: any items.
-        what: the work and, as last word, what the items are, such as ``train/x-1 epochs``.
-    """
-    name, _, unit = what.rpartition(" ")
-    progress = Progress(len(items), unit, name)
-    for item in items:
-        yield item
-        progress.add(1)
-    progress.end()
-
-
 class Progress:
     """Progress of work that is counted in many small items: a line every few seconds, with speed and time left.
 
@@ -39,6 +24,21 @@ class Progress:
         self._total, self._unit, self._what = total, unit, what
         self._done = self._skipped = 0
         self._start = self._last = time.monotonic()
+
+    @classmethod
+    def over(cls, items: Collection[T], what: str) -> Iterator[T]:
+        """Iterate over items and report progress.
+
+        Args:
+            items: any items.
+            what: the work and, as last word, what the items are, such as ``train/x-1 epochs``.
+        """
+        name, _, unit = what.rpartition(" ")
+        progress = cls(len(items), unit, name)
+        for item in items:
+            yield item
+            progress.add(1)
+        progress.end()
 
     def skip(self, items: int) -> None:
         """Count items that an earlier run has done."""

@@ -198,7 +198,7 @@ def _plain_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray], where: str = "") -> None:
-    """Check that arrays have the names, types and shapes that their job states (:mod:`resaudit.jobs.fields`)."""
+    """Check that arrays have the names, types and shapes that their job states (:mod:`resaudit.jobs.arrays`)."""
     stated = job.arrays_of(path.name)
     if stated.keys() != arrays.keys():
         raise ArchiveError(

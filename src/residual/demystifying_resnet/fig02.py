@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from resaudit.paper import colours_of, panels
+from resaudit.paper import Look, panels
 from residual.demystifying_resnet.figures import mark_judged
 from residual.images.curves import error_axis
 
@@ -22,7 +22,7 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (norms, errors) = panels("ab", 2.6)
     depths, last = sorted(table["depth"].unique()), int(table["epoch"].max())
     ends = []
-    for depth, colour in zip(depths, colours_of(depths), strict=True):
+    for depth, colour in zip(depths, Look.colours_of(depths), strict=True):
         rows = table[table["depth"] == depth]
         ends.append((norms.plot_mean(rows, "epoch", "mean_frobenius_norm", color=colour), f"depth {depth}", colour))
         errors.plot_mean(rows, "epoch", "test_error", color=colour)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import colours_of, panels
+from resaudit.paper import Look, panels
 from residual.demystifying_resnet.experiments.results import JUDGED, TrainingResults, judged_epochs
 from residual.demystifying_resnet.figures import label, long_table, mark_judged, rows_of_stage
 from residual.demystifying_resnet.networks.network import base_name
@@ -41,7 +41,7 @@ def plot(table: pd.DataFrame) -> Figure:
     table = table[table["shown"] & (table["epoch"] > 0)]
     networks, depths = table["network"].unique(), sorted(table["depth"].unique())
     figure, every_axes = panels(len(networks), 2.6)
-    colours = dict(zip(depths, colours_of(depths), strict=True))
+    colours = dict(zip(depths, Look.colours_of(depths), strict=True))
     for network, axes in zip(networks, every_axes, strict=True):
         rows = table[table["network"] == network]
         ends, last = [], int(rows["epoch"].max())

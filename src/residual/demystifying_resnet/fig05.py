@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.paper import Panel, Stage, descending, interpolate, panels, whole_runs
+from resaudit.paper import Panel, Stage, curves, panels
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.figures import SPECTRAL, Derived, line_look, long_table, network_legend
 from residual.demystifying_resnet.networks.spectra import Spectra
@@ -79,7 +79,7 @@ def plot(table: pd.DataFrame) -> Figure:
     its way to infinity.
     """
     figure, (left, right) = panels("ab", 2.8)
-    table = whole_runs(table[table["shown"]])
+    table = curves.whole_runs(table[table["shown"]])
     for network, rows in table.groupby("network", sort=False):
         style, resolved = line_look(str(network)), rows[rows["resolved"]]
         plot_against_loss(left, rows, "lambda_max", style, logs=True)
@@ -107,7 +107,7 @@ def plot(table: pd.DataFrame) -> Figure:
 def _shade_larger(axes: Panel) -> None:
     """Shade the losses at which the first network's mean is above another's."""
     (losses, first), *others = map(_points, axes.get_lines())
-    larger = np.any([first > interpolate(losses, *other) for other in others], axis=0) if others else first < 0
+    larger = np.any([first > curves.interpolate(losses, *other) for other in others], axis=0) if others else first < 0
     if larger.any():
         across = axes.get_xaxis_transform()
         axes.fill_between(losses, 0, 1, where=larger, transform=across, color="0.88", linewidth=0, zorder=0)
@@ -163,13 +163,13 @@ def _by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
         no points.
     """
     finite = rows[np.isfinite(rows[column])]
-    curves = [descending(finite[finite["run"] == run], column) for run in rows["run"].unique()]
-    passed = [losses for losses, _ in curves if len(losses)]
+    runs = [curves.descending(finite[finite["run"] == run], column) for run in rows["run"].unique()]
+    passed = [losses for losses, _ in runs if len(losses)]
     if not passed:
-        return np.empty(0), np.empty((len(curves), 0))
+        return np.empty(0), np.empty((len(runs), 0))
     ends = np.geomspace(max(losses[0] for losses in passed), min(losses[-1] for losses in passed), POINTS)
     # Rounding could move the grid's ends outside the runs' ranges, so their own ends are added.
     grid = np.unique(np.concatenate([ends, *(losses[[0, -1]] for losses in passed)]))[::-1]
-    values = np.array([interpolate(grid, *curve) for curve in curves])
-    enough = np.isfinite(values).sum(axis=0) >= len(curves) / 2
+    values = np.array([curves.interpolate(grid, *curve) for curve in runs])
+    enough = np.isfinite(values).sum(axis=0) >= len(runs) / 2
     return grid[enough], values[:, enough]

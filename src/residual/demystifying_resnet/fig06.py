@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import panels, whole_runs
+from resaudit.paper import curves, panels
 from residual.demystifying_resnet.fig05 import DERIVED, loss_axis, plot_against_loss, table
 from residual.demystifying_resnet.figures import label, line_look, look, network_legend
 
@@ -16,7 +16,7 @@ def plot(table: pd.DataFrame) -> Figure:
     Of the runs with the whole training.
     """
     figure, (left, index, gradient) = panels("ab;ac", 3.0)
-    table = whole_runs(table[table["shown"]])
+    table = curves.whole_runs(table[table["shown"]])
     inset = left.inset((0.1, 0.1, 0.87, 0.62))
     for network, rows in table.groupby("network", sort=False):
         style = line_look(str(network)) | ({"alpha": 0.45} if network == "xavier" else {})

@@ -7,17 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import (
-    BestRate,
-    Panel,
-    at_shown_rate,
-    best_rates,
-    bounding_rates,
-    fresh,
-    is_confirmed,
-    panels,
-    screened,
-)
+from resaudit.paper import BestRate, Panel, panels, sweeps
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.figures import above_optimum, long_table, look, network_legend, rows_of_stage
 from residual.demystifying_resnet.networks.network import base_name
@@ -76,12 +66,12 @@ def plot_losses_and_rates(losses: Panel, rates: Panel, table: pd.DataFrame, colu
     the rate at most the largest of these rates.
     """
     networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
-    best, bounding = best_rates(table, column), bounding_rates(table, column)
-    shown = at_shown_rate(table, best)
+    best, bounding = sweeps.best_rates(table, column), sweeps.bounding_rates(table, column)
+    shown = sweeps.at_shown_rate(table, best)
     for position, network in enumerate(networks):
         aside = 2.0 ** (0.12 * (position - (len(networks) - 1) / 2))
         rows, style = shown[shown["network"] == network], look(network) | {"linewidth": 0.9}
-        measured, chose = fresh(rows), screened(rows) if is_confirmed(rows) else rows[:0]
+        measured, chose = sweeps.fresh(rows), sweeps.screened(rows) if sweeps.is_confirmed(rows) else rows[:0]
         losses.plot_runs(measured["depth"] * aside, measured[column], style, LEAST_DRAWN)
         losses.plot_screened(chose["depth"] * aside, chose[column], style["color"], LEAST_DRAWN)
         tried = table.loc[table["network"] == network, "learning_rate"].nunique()
@@ -102,7 +92,7 @@ def _plot_bounds(
     """Plot open triangles that point to where the mean loss and the best rate of each depth lie."""
     triangles = style | {"linestyle": "none", "markerfacecolor": "white"}
     for depth, rate in bounds.items():
-        left = fresh(rows[rows["depth"] == depth])
+        left = sweeps.fresh(rows[rows["depth"] == depth])
         at_rate = left.loc[left["learning_rate"] == rate, column]
         mean = at_rate[np.isfinite(at_rate)].mean()
         losses.plot(depth * aside, max(mean, LEAST_DRAWN), **triangles | {"marker": "^"})

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import at_the_end, panels
+from resaudit.paper import panels, sweeps
 from residual.demystifying_resnet.figures import look
 from residual.images.curves import error_axis
 
@@ -14,7 +14,7 @@ def table(evaluations: pd.DataFrame) -> pd.DataFrame:
     Columns: network, depth, learning_rate, run, epoch, test_error (of the last epoch), error (as reported); in %.
     """
     columns = ["network", "depth", "learning_rate", "run", "epoch", "test_error", "error"]
-    return at_the_end(evaluations)[columns]
+    return sweeps.at_the_end(evaluations)[columns]
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import at_shown_rate, best_rates, colours_of, fresh, panels
+from resaudit.paper import Look, panels, sweeps
 from residual.demystifying_resnet.experiments.results import JUDGED, TrainingResults, curve_epochs, judged_epochs
 from residual.demystifying_resnet.figures import (
     above_optimum,
@@ -55,15 +55,15 @@ def plot(table: pd.DataFrame) -> Figure:
     """
     figure, (along, ends, rates) = panels("abc", 2.7, width_ratios=[1.15, 1, 1])
     last, depths, networks = table["epoch"].max(), sorted(table["depth"].unique()), table["network"].unique()
-    best = best_rates(table[table["epoch"] == last], "excess_loss")
-    shown = at_shown_rate(fresh(table), best)
+    best = sweeps.best_rates(table[table["epoch"] == last], "excess_loss")
+    shown = sweeps.at_shown_rate(sweeps.fresh(table), best)
     means = shown.pivot_table(index=["depth", "epoch"], columns="network", values="excess_loss")
     # Possibly no network has a shown rate at a depth.
     every = pd.MultiIndex.from_product([depths, sorted(table["epoch"].unique())], names=["depth", "epoch"])
     means = means.reindex(index=every, columns=networks)
     ratios = means.div(means[BESIDE], axis="index")
     others = [network for network in networks if network != BESIDE]
-    for depth, colour in zip(depths, colours_of(depths), strict=True):
+    for depth, colour in zip(depths, Look.colours_of(depths), strict=True):
         ratio = ratios.loc[depth, OURS].loc[1:].dropna()
         along.plot(ratio.index, ratio, color=colour, label=f"{depth}")
     for network in others:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import at_shown_rate, best_rates, bounding_rates, fresh, panels
+from resaudit.paper import panels, sweeps
 from residual.demystifying_resnet.fig07 import plot_losses_and_rates
 from residual.demystifying_resnet.figures import line_look, mark_judged, network_legend
 from residual.demystifying_resnet.shortcut1 import DERIVED, table
@@ -25,8 +25,9 @@ def plot(table: pd.DataFrame) -> Figure:
     final = table[table["epoch"] == table["epoch"].max()]
     plot_losses_and_rates(losses, rates, final, "excess_loss")
     losses.set_ylabel("final loss − optimal loss")
-    measured = fresh(table)
-    shown = pd.concat([at_shown_rate(measured, best_rates(final, "excess_loss")), _bounding(measured, final)])
+    measured = sweeps.fresh(table)
+    best = sweeps.best_rates(final, "excess_loss")
+    shown = pd.concat([sweeps.at_shown_rate(measured, best), _bounding(measured, final)])
     last, deepest = table["epoch"].max(), shown["depth"].max()
     for network, rows in shown[(shown["depth"] == deepest) & (shown["epoch"] > 0)].groupby("network", sort=False):
         by_epoch = rows.groupby("epoch")["excess_loss"]
@@ -42,7 +43,7 @@ def _bounding(measured: pd.DataFrame, final: pd.DataFrame) -> pd.DataFrame:
     """Of each network and depth with bounds the runs that do not diverge."""
     parts = [
         rows[rows["excess_loss"].groupby(rows["run"]).transform(lambda losses: np.isfinite(losses).all())]
-        for (network, depth), rate in bounding_rates(final, "excess_loss").items()
+        for (network, depth), rate in sweeps.bounding_rates(final, "excess_loss").items()
         for rows in [measured.query("network == @network and depth == @depth and learning_rate == @rate")]
     ]
     return pd.concat(parts) if parts else measured[:0]

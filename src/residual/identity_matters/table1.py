@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import as_exact, as_repeated, panels
+from resaudit.paper import Examined, panels
 from residual.images.measured import LayerCounts
 
 MILLION = 1e6
@@ -113,9 +113,10 @@ def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     for network, published in figure.protocol.published.items():
         here = counts.get(f"{network}: million parameters")
         for place, millions in published.items():
-            tests = [as_repeated(f"{millions:g}", f"{other:g}", at) for at, other in published.items() if at != place]
+            others = {at: f"{other:g}" for at, other in published.items() if at != place}
+            tests = [Examined.as_repeated(f"{millions:g}", other, at) for at, other in others.items()]
             # A network that the text does not state in full has no exact count.
-            tests += [] if here is None or network in figure.assumptions else [as_exact(f"{millions:g}", here)]
+            tests += [] if here is None or network in figure.assumptions else [Examined.as_exact(f"{millions:g}", here)]
             values.append(
                 {
                     "what": f"{NAMES.get(network, network)}, {place}",

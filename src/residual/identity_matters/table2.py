@@ -6,14 +6,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Share, as_share, at_the_end, over_runs, panels
+from resaudit.paper import Examined, over_runs, panels, sweeps
 from residual.images.curves import mean_and_deviation
 
 Published = Mapping[str, Mapping[str, float]]
 """Top-1 errors of Table 2 in %, by data set and network."""
 OURS = "this network, paper"
-TEST_IMAGES = Share(of=10_000, reason="all test images")
-PER_EVALUATION = Share(of=5000, reason="the test images that the code named in section 4.1 takes for an evaluation")
+TEST_IMAGES = 10_000, "all test images"
+PER_EVALUATION = 5000, "the test images that the code named in section 4.1 takes for an evaluation"
 
 
 def table(evaluations: pd.DataFrame) -> pd.DataFrame:
@@ -21,7 +21,7 @@ def table(evaluations: pd.DataFrame) -> pd.DataFrame:
 
     Columns: network, depth, learning_rate, run, step, test_error (of the last step), error (as reported); in %.
     """
-    return at_the_end(evaluations)[["network", "depth", "learning_rate", "run", "step", "test_error", "error"]]
+    return sweeps.at_the_end(evaluations)[["network", "depth", "learning_rate", "run", "step", "test_error", "error"]]
 
 
 def plot(table: pd.DataFrame, published: Published) -> Figure:
@@ -55,7 +55,7 @@ def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     values = []
     for name, error in figure.published[column].items():
         shares = [TEST_IMAGES, PER_EVALUATION] if name == OURS else [TEST_IMAGES]
-        tests = [as_share(f"{error:.2f}", share, 100) for share in shares]
+        tests = [Examined.as_share(f"{error:.2f}", 100, *share) for share in shares]
         known = {"what": "the network of Table 1", **ours} if name == OURS else {"what": name, "here": None}
         values.append({**known, "printed": error, "examined": tests})
     return {

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import NO_EPOCH, Coordinates, Look, Panel, panels, recorded_epochs
+from resaudit.paper import Coordinates, Look, Panel, curves, panels
 from residual.identity_matters.linear.measured import KNOWN
 
 RANDOM, SEARCH, ALONG = "eq. 2.3 at random points", "eq. 2.3 where a search ends", "eq. 2.3 along gradient descent"
@@ -54,7 +54,7 @@ def _ends(table: pd.DataFrame) -> "pd.Series[float]":
     shares, largest = steps["excess"].last() / steps["excess"].first(), steps["largest"].max()
     places = pd.MultiIndex.from_frame(table[run])
     share, norm = (pd.Series(known.reindex(places).to_numpy(), table.index) for known in (shares, largest))
-    if len(recorded_epochs(range(int(table["epoch"].max())), set(table["epoch"]))) < table["epoch"].max():
+    if len(curves.recorded_epochs(range(int(table["epoch"].max())), set(table["epoch"]))) < table["epoch"].max():
         share, norm = share.clip(upper=table["value"]), norm.clip(lower=table["value"])
     ends = table["largest"].where(table["property"] == STEP)
     return ends.mask(table["property"].isin([REACHES, OTHERS]), share).mask(table["property"] == LEFT, norm)
@@ -85,7 +85,7 @@ def rows_of_run(target: str, steps: Sequence[int], here: pd.DataFrame) -> Iterat
     if len(seen := inside.index[: max(needed, len(along))]):
         yield ALONG, seen
     ends = (REACHES if target in REGULAR else OTHERS, PACE)
-    yield from ((name, [NO_EPOCH]) for name in ((LEFT,) if LEFT in set(here["property"]) else ends))
+    yield from ((name, [curves.NO_EPOCH]) for name in ((LEFT,) if LEFT in set(here["property"]) else ends))
 
 
 def table(read: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:

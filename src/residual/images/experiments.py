@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.paper import Coordinates, Data, Experiment, Job, Names, Product, Rates, Runs, at, different
+from resaudit.paper import Coordinates, Data, Experiment, Job, Product, at, bounded, different
 from residual.images.jobs import TrainImages
 from residual.images.records import Records
 from residual.images.schedule import Schedule
@@ -58,14 +58,14 @@ class ImageTraining(Experiment):
     of_jobs: ClassVar[tuple[str, ...]] = ("runs_per_job",)
     needs_gpu: ClassVar[bool] = True
 
-    networks: Names
-    runs: Runs
-    runs_per_job: Runs = 5
+    networks: bounded.Names
+    runs: bounded.Runs
+    runs_per_job: bounded.Runs = 5
     shared_start: bool = False
     samples: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)] | None = None
     epochs: Annotated[int, Field(ge=1, le=LARGEST_EPOCHS)] | None = None
     steps: Steps | None = None
-    learning_rates: Rates
+    learning_rates: bounded.Rates
     milestones: Annotated[list[Steps], AfterValidator(different)]
     warm_up: Annotated[int, Field(ge=0, le=LARGEST_STEPS)] = 0
     batch: Annotated[int, Field(ge=1, le=LARGEST_BATCH)]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.paper import Int, Shape, Text
+from resaudit.paper import arrays
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Architecture:
 class LayerCounts:
     """The convolutions of a network as columns, each of shape (rows,)."""
 
-    layer: Text  # its name
-    kernel: Int  # height and width
-    inputs: Int  # channels
-    outputs: Int  # channels
-    stride: Int  # in both directions
-    weights: Int  # trainable ones
-    trainable: Annotated[Int, Shape()]  # of the whole network
+    layer: arrays.Text  # its name
+    kernel: arrays.Int  # height and width
+    inputs: arrays.Int  # channels
+    outputs: arrays.Int  # channels
+    stride: arrays.Int  # in both directions
+    weights: arrays.Int  # trainable ones
+    trainable: Annotated[arrays.Int, arrays.Shape()]  # of the whole network

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different
+from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, at, bounded, different
 from residual.shortcut_importance.jobs import Proposition, Simulate
 from residual.shortcut_importance.reduced.measured import Sizes
 from residual.shortcut_importance.reduced.setting import (
@@ -152,7 +152,7 @@ class SuccessRates(Simulations, name="success_rates"):
 
     of_table = ("published", "published_patches", "published_runs")
 
-    runs: Runs
+    runs: bounded.Runs
     published: dict[Name, list[Rate]] = {}
     published_patches: list[Patches] = []
     published_runs: Annotated[int, Field(ge=1)] = 1
@@ -249,7 +249,7 @@ class Theory(Trajectories, name="theory"):
     patches: Annotated[list[Patches], Field(min_length=1, max_length=1)]
     checked_patches: Annotated[list[Patches], Field(min_length=1), AfterValidator(different)]
     filter_sizes: Annotated[list[Annotated[int, Field(ge=2, le=LARGEST_SIDE)]], Field(min_length=1)]
-    draws: Runs
+    draws: bounded.Runs
     samples: Annotated[int, Field(ge=6400, le=LARGEST_CAP)]
     steps: Annotated[int, Field(ge=1, le=LARGEST_CAP)]
 
@@ -323,7 +323,7 @@ class Worlds(Simulations, name="worlds"):
 
     of_table = ("published", "published_patches")
 
-    runs: Runs
+    runs: bounded.Runs
     angles: Annotated[list[Degrees], Field(min_length=2), AfterValidator(different)]
     norms: Several
     alignments: Several

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from resaudit.paper import Cost, Float, Job, Shape, Tolerance, Type, Work
+from resaudit.paper import Cost, Job, Tolerance, Work, arrays
 from residual.shortcut_importance.reduced.measured import Checked, Sizes
 from residual.shortcut_importance.reduced.setting import Setting, by_run
 
@@ -17,11 +17,13 @@ class Simulated:
     """What became of the runs, by :func:`~residual.shortcut_importance.reduced.reduced.outcomes` and ``follow``."""
 
     # A start on the border of two basins falls to either side.
-    outcomes: Annotated[np.ndarray, Type("i1"), Shape("settings_of_runs", "runs"), Tolerance(differing=0.01)]
+    outcomes: Annotated[
+        np.ndarray, arrays.Type("i1"), arrays.Shape("settings_of_runs", "runs"), Tolerance(differing=0.01)
+    ]
     # Of the steps asked for, possibly none.
     states: Annotated[
-        Float,
-        Shape("settings_of_runs", "steps", 4, "runs"),
+        arrays.Float,
+        arrays.Shape("settings_of_runs", "steps", 4, "runs"),
         Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1, epochs=1),
     ]
 

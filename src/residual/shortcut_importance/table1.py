@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Share, as_share, panels
+from resaudit.paper import Examined, panels
 from residual.shortcut_importance.rates import DERIVED, LOOKS, exact_interval, rates_table
 
 __all__ = ["DERIVED", "beside_the_paper", "plot", "table"]
@@ -60,8 +60,8 @@ def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     measured = pd.DataFrame(columns=[*keys, *ours]) if table is None else table[[*keys, *ours]]
     rows = rows.astype({"patches": object}).merge(measured.astype(object), on=keys, how="left")
     rows.insert(0, "what", [f"{LOOKS[str(row.network)]['label']}, k = {row.patches}" for row in rows.itertuples()])
-    simulations = Share(of=protocol.published_runs, reason=figure.assumptions["published_runs"].reason)
-    rows["examined"] = pd.Series([[as_share(f"{rate:.4f}", simulations, 1)] for rate in rows["printed"]])
+    simulations = protocol.published_runs, figure.assumptions["published_runs"].reason
+    rows["examined"] = pd.Series([[Examined.as_share(f"{rate:.4f}", 1, *simulations)] for rate in rows["printed"]])
     rows = rows.drop(columns=keys).rename(columns={"rate": "here", "runs": "n"}).astype(object)
     return {
         "quantity": "share of runs that reach the global optimum",

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Look, Panel, panels, slope
+from resaudit.paper import Look, Panel, curves, panels
 from residual.stable_scaling.jobs.at_initialisation import AtInitialisation
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look
 from residual.stable_scaling.network.setting import Propagated, layers_kept, promised
@@ -39,10 +39,10 @@ def table(read: Any) -> pd.DataFrame:
             shared = EMPTY | dict(where) | {"width": network.width, "depth": network.depth}
             rows += (shared | row for row in _rows(job, i, propagated, **label))
     made = pd.DataFrame(rows)
-    curves = made[made["part"] == "layers"]
-    widest = curves["width"].eq(made.loc[made["part"] == "grid", "width"].max())
-    deepest = curves["depth"].eq(made.loc[made["part"] == "grid", "depth"].max())
-    made = made.drop(curves.index[~(widest & deepest)])
+    profiles = made[made["part"] == "layers"]
+    widest = profiles["width"].eq(made.loc[made["part"] == "grid", "width"].max())
+    deepest = profiles["depth"].eq(made.loc[made["part"] == "grid", "depth"].max())
+    made = made.drop(profiles.index[~(widest & deepest)])
     return (
         made[["part", "inputs", "network", "width", "depth", *EMPTY]]
         .reset_index(drop=True)
@@ -102,12 +102,12 @@ def _rows(
 def plot(table: pd.DataFrame) -> Figure:
     """a: norms along layers. b: exponents against a. c: Theorem 2's interval. d: the normalised branch."""
     figure, (layers, scale, stable, normalised) = panels("ab;cd", 4.6)
-    curves = table[(table["part"] == "layers") & table["power"].isin(SHOWN)]
-    curves = curves[curves["inputs"] == curves["inputs"].iloc[0]]
-    for power, curve in curves.groupby("power"):
+    profiles = table[(table["part"] == "layers") & table["power"].isin(SHOWN)]
+    profiles = profiles[profiles["inputs"] == profiles["inputs"].iloc[0]]
+    for power, curve in profiles.groupby("power"):
         layers.plot(curve["layer"], curve["squared_norm"], markersize=3, **power_look(float(str(power))))
     layers.set(xscale="log", yscale="log", ylabel=r"$\|h_l\|^2$")
-    layers.set_xlabel(f"layer $l$ of $L={curves['depth'].iloc[0]}$, $m={curves['width'].iloc[0]}$")
+    layers.set_xlabel(f"layer $l$ of $L={profiles['depth'].iloc[0]}$, $m={profiles['width'].iloc[0]}$")
     layers.legend(loc="upper left")
     _plot_exponents(scale, table[table["part"] == "grid"])
     _plot_stable(stable, table[table["part"] == "stable"])
@@ -156,7 +156,7 @@ def _exponents(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.vstack([growth.mean(axis=0), (growth.sum(axis=0) - growth) / (runs - 1)])
         logs = np.log(np.where(means > 0, means, np.nan)).reshape(1 + runs, len(powers), len(depths))
-    exponents = slope(np.log(depths.to_numpy(dtype=float)), logs)
+    exponents = curves.slope(np.log(depths.to_numpy(dtype=float)), logs)
     errors = np.sqrt((runs - 1) / runs * np.sum((exponents[1:] - exponents[1:].mean(axis=0)) ** 2, axis=0))
     return exponents[0], errors
 

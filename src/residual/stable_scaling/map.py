@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from resaudit.paper import Look, at_the_end, best_rates, fresh, panels, sweep
+from resaudit.paper import Look, panels, sweeps
 from residual.stable_scaling.experiments.training import power_of
 
 DERIVED = {"power": lambda table: table["network"].map(power_of).astype(float)}
@@ -19,7 +19,7 @@ DARK = 1.0
 
 def table(losses: pd.DataFrame) -> pd.DataFrame:
     """Columns: stage, network, power, depth, learning_rate, run, step, loss; at the last step."""
-    ends = at_the_end(losses).drop(columns="target_loss")
+    ends = sweeps.at_the_end(losses).drop(columns="target_loss")
     ends.insert(2, "power", DERIVED["power"](ends))
     return ends
 
@@ -28,9 +28,9 @@ def plot(table: pd.DataFrame) -> Figure:
     """A cell for each power and depth."""
     figure, (axes,) = panels("a", 2.7)
     powers, depths = (sorted(table[key].unique()) for key in ("power", "depth"))
-    best = best_rates(table, "loss")
+    best = sweeps.best_rates(table, "loss")
     groups = table.groupby(["power", "depth"])
-    least = {cell: float(sweep(fresh(rows), "loss")[1].mean(axis=0).min()) for cell, rows in groups}
+    least = {cell: float(sweeps.by_rate(sweeps.fresh(rows), "loss")[1].mean(axis=0).min()) for cell, rows in groups}
     losses = np.array([[least[power, depth] for power in powers] for depth in depths])
     image = axes.pcolormesh(losses.clip(max=LARGEST), cmap="viridis_r", norm=LogNorm(0.2, LARGEST), edgecolors="white")
     names = dict(zip(table["power"], table["network"], strict=True))

@@ -3,14 +3,14 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import at_the_end, panels
+from resaudit.paper import panels, sweeps
 from residual.images.curves import error_axis, mean_and_deviation
 from residual.stable_scaling.looks import network_look
 
 
 def table(evaluations: pd.DataFrame) -> pd.DataFrame:
     """One row a run, at its end: network, depth, learning_rate, run, step, epoch, error (as reported, %)."""
-    return at_the_end(evaluations)[["network", "depth", "learning_rate", "run", "step", "epoch", "error"]]
+    return sweeps.at_the_end(evaluations)[["network", "depth", "learning_rate", "run", "step", "epoch", "error"]]
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -6,22 +6,7 @@ from typing import Any, Literal
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import (
-    BestRate,
-    Look,
-    Panel,
-    at_shown_rate,
-    at_the_end,
-    best_rates,
-    colours_of,
-    common_rates,
-    fresh,
-    is_confirmed,
-    legend_above,
-    panels,
-    screened,
-    steps_to_target,
-)
+from resaudit.paper import BestRate, Look, Panel, curves, legend_above, panels, sweeps
 from residual.stable_scaling.experiments.training import power_of
 from residual.stable_scaling.looks import depths_axis, power_look
 
@@ -41,18 +26,18 @@ def table(losses: pd.DataFrame) -> pd.DataFrame:
 
 def plot(table: pd.DataFrame) -> Figure:
     """a: loss curves at one rate; b: final losses; c: steps to the target; d: best rates."""
-    figure, (curves, finals, steps, rates) = panels("ab;cd", 4.6)
-    networks, ends = list(table["network"].unique()), at_the_end(table)
-    best = best_rates(ends, "loss")
-    shown, chose = at_shown_rate(fresh(ends), best), at_shown_rate(screened(ends), best)
-    one_rate = common_rates(table[table["network"] == SHOWN])
-    measured = fresh(table)
-    _plot_curves(curves, measured[(measured["network"] == SHOWN) & measured["learning_rate"].isin(one_rate[:1])])
+    figure, (losses, finals, steps, rates) = panels("ab;cd", 4.6)
+    networks, ends = list(table["network"].unique()), sweeps.at_the_end(table)
+    best = sweeps.best_rates(ends, "loss")
+    shown, chose = sweeps.at_shown_rate(sweeps.fresh(ends), best), sweeps.at_shown_rate(sweeps.screened(ends), best)
+    one_rate = sweeps.common_rates(table[table["network"] == SHOWN])
+    measured = sweeps.fresh(table)
+    _plot_curves(losses, measured[(measured["network"] == SHOWN) & measured["learning_rate"].isin(one_rate[:1])])
     for position, network in enumerate(networks):
         look, aside = _look(network), 1.06 ** (position - (len(networks) - 1) / 2)
         final = shown[shown["network"] == network]
         finals.plot_runs(final["depth"] * aside, final["loss"].clip(upper=LARGEST_DRAWN), look)
-        if is_confirmed(ends):
+        if sweeps.is_confirmed(ends):
             screen = chose[chose["network"] == network]
             finals.plot_screened(screen["depth"] * aside, screen["loss"].clip(upper=LARGEST_DRAWN), look["color"])
         rows = measured[measured["network"] == network]
@@ -76,7 +61,7 @@ def plot(table: pd.DataFrame) -> Figure:
 
 def _plot_curves(axes: Panel, rows: pd.DataFrame) -> None:
     depths = sorted(rows["depth"].unique())
-    for depth, colour in zip(depths, colours_of(depths), strict=True):
+    for depth, colour in zip(depths, Look.colours_of(depths), strict=True):
         mean = rows[rows["depth"] == depth].groupby("step")["loss"].mean()
         axes.plot(mean.index, mean, color=colour, label=f"$L={depth}$")
     axes.set_yscale("log")
@@ -93,7 +78,7 @@ def _plot_steps(
     """Each run's steps to the target at a rate for each depth."""
     at_rate = rows[rows["learning_rate"] == rows["depth"].map(rates).astype(float)]
     groups = at_rate.groupby("depth", sort=False)
-    reached = [(float(str(depth)), count) for depth, group in groups for count in steps_to_target(group)]
+    reached = [(float(str(depth)), count) for depth, group in groups for count in curves.steps_to_target(group)]
     table = pd.DataFrame(reached, columns=["depth", "steps"], dtype=float)
     axes.plot_runs(table["depth"] * aside, table["steps"], look)
 

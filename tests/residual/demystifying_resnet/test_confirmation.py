@@ -18,9 +18,8 @@ from resaudit.claims.checks.epochs import CurveRatio
 from resaudit.claims.checks.rates import BestRateRatio, FinalExcess, FinalLossPairs, FinalLossRatio
 from resaudit.figures.drawing import figure_module
 from resaudit.figures.expected import unexpected
-from resaudit.figures.rates import choose_rate, rates_to_confirm
-from resaudit.figures.sweeps import Stage, fresh, screened
-from resaudit.figures.sweeps import sweep as by_rate
+from resaudit.figures.rates import BestRate
+from resaudit.figures.sweeps import Stage, by_rate, fresh, screened
 from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import at
@@ -71,7 +70,7 @@ def results(of_screening: Factor = lambda *_: 1.0, of_fresh: Factor = lambda *_:
         ]
         for key in KEYS
     }
-    best = {key: choose_rate(*final_losses(each)) for key, each in sweeps.items()}
+    best = {key: BestRate.choose(*final_losses(each)) for key, each in sweeps.items()}
     return judged_again(TrainingResults(sweeps=sweeps, blocks=blocks, rates=rates, best=best))
 
 
@@ -140,7 +139,7 @@ def screened_and_confirmed(screening: Table, other: Table, confirmed_rates: tupl
     """A screening, and fresh runs at the rates that it leaves for each network and depth, or at those given."""
     parts = [screening.assign(stage=Stage.SCREENING)]
     for (network, depth), rows in screening.groupby(["network", "depth"]):
-        rates = confirmed_rates or rates_to_confirm(*by_rate(rows, "excess_loss"))
+        rates = confirmed_rates or BestRate.to_confirm(*by_rate(rows, "excess_loss"))
         here = other[(other["network"] == network) & (other["depth"] == depth) & other["learning_rate"].isin(rates)]
         parts.append(here.assign(stage=Stage.CONFIRMATION, run=here["run"] + screening["run"].max() + 1))
     return pd.concat(parts, ignore_index=True)
@@ -206,7 +205,7 @@ def test_a_network_whose_every_rate_has_a_diverged_run_is_confirmed_where_the_fe
     screening["excess_loss"] = screening["excess_loss"].mask(diverged, np.inf)
     rates, losses = by_rate(screening[(screening["network"] == "b") & (screening["depth"] == 4)], "excess_loss")
     made = Trajectory(rates.repeat(len(losses)), np.array(0.0), np.stack([losses.T.ravel()] * 2), *[np.empty(0)] * 4)
-    assert followed_rates(made, "tied_for_best") == rates_to_confirm(rates, losses) == (0.1,)
+    assert followed_rates(made, "tied_for_best") == BestRate.to_confirm(rates, losses) == (0.1,)
     # Fresh runs there are measured, and no others.
     confirmed = screened_and_confirmed(screening, screening)
     assert set(fresh(confirmed[confirmed["network"] == "b"])["learning_rate"]) == {0.1}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from resaudit.figures.rates import BestRate, choose_rate
+from resaudit.figures.rates import BestRate
 from resaudit.figures.sweeps import at_shown_rate, best_rates
 from residual.demystifying_resnet import fig07, shortcut1
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults, judged_again
@@ -26,12 +26,12 @@ def made(rates: list[float], final: list[float]) -> Trajectory:
 
 
 def test_the_rate_of_the_least_average_is_shown() -> None:
-    assert choose_rate(RATES, spread(9, 4, 2, INF)) == BestRate(1.0, (1.0,), False, False)
+    assert BestRate.choose(RATES, spread(9, 4, 2, INF)) == BestRate(1.0, (1.0,), False, False)
 
 
 def test_of_rates_that_the_figure_cannot_tell_apart_the_smallest_is_shown_and_all_are_tied() -> None:
-    assert choose_rate(RATES, spread(9, 2.1, 2, INF)) == BestRate(0.1, (0.1, 1.0), False, False)
-    assert choose_rate(RATES, spread(9, 2.3, 2, INF)).shown == 1.0
+    assert BestRate.choose(RATES, spread(9, 2.1, 2, INF)) == BestRate(0.1, (0.1, 1.0), False, False)
+    assert BestRate.choose(RATES, spread(9, 2.3, 2, INF)).shown == 1.0
 
 
 def test_whether_a_run_diverges_at_the_largest_rate_does_not_flip_the_shown_rate() -> None:
@@ -39,7 +39,7 @@ def test_whether_a_run_diverges_at_the_largest_rate_does_not_flip_the_shown_rate
     losses = spread(0.105, 0.0754, 0.0721, INF)
     diverged = losses.copy()
     diverged[:2, 2] = INF
-    assert choose_rate(RATES, losses).shown == choose_rate(RATES, diverged).shown == 0.1
+    assert BestRate.choose(RATES, losses).shown == BestRate.choose(RATES, diverged).shown == 0.1
 
 
 @pytest.mark.parametrize("runs", range(1, 6))
@@ -47,25 +47,25 @@ def test_a_rate_at_which_a_run_diverges_is_worse_than_one_at_which_none_does(run
     for level in (1, 2, 1e-9):
         losses = spread(9, 2, level, INF)
         losses[:runs, 2] = INF
-        assert choose_rate(RATES, losses).tied == (0.1,)
+        assert BestRate.choose(RATES, losses).tied == (0.1,)
 
 
 @pytest.mark.parametrize("outlier", [30.0, 1e3])
 def test_a_rate_at_which_every_run_is_worse_is_not_tied_however_far_one_run_is_off(outlier: float) -> None:
     losses = spread(1.5, 1.0, 9, 9, runs=10)
-    assert choose_rate(RATES, losses).tied == (0.1,)
+    assert BestRate.choose(RATES, losses).tied == (0.1,)
     losses[4, 0] = outlier
     assert stats.ttest_rel(losses[:, 0], losses[:, 1], alternative="greater").pvalue > 0.05 / 6
-    assert choose_rate(RATES, losses).tied == (0.1,)
+    assert BestRate.choose(RATES, losses).tied == (0.1,)
     # Three pairs are too few to tell.
-    assert choose_rate(RATES, losses[3:6]).tied == (0.01, 0.1)
+    assert BestRate.choose(RATES, losses[3:6]).tied == (0.01, 0.1)
 
 
 def test_a_rate_with_a_lower_average_is_not_worse_by_the_signs_of_pairs() -> None:
     losses = spread(1.05, 1.0, 9, 9, runs=10)
     losses[0, 1] = 5
-    assert choose_rate(RATES, losses).shown == 0.01
-    assert 0.01 in choose_rate(RATES, losses).tied
+    assert BestRate.choose(RATES, losses).shown == 0.01
+    assert 0.01 in BestRate.choose(RATES, losses).tied
 
 
 def test_rates_are_tied_where_scipys_paired_tests_cannot_tell_them_apart() -> None:
@@ -86,29 +86,29 @@ def test_rates_are_tied_where_scipys_paired_tests_cannot_tell_them_apart() -> No
         larger = (losses > losses[:, [least]]).sum(axis=0)
         signs = np.array([stats.binomtest(int(n), 10, alternative="greater").pvalue for n in larger])
         expected = RATES[near | ~((p < 0.05 / 6) | (signs < 0.05 / 6))]
-        assert choose_rate(RATES, losses).tied == tuple(expected)
+        assert BestRate.choose(RATES, losses).tied == tuple(expected)
         seen.add(len(expected))
     assert seen >= {1, 2}
 
 
 def test_the_edge_of_the_grid_is_said_and_whether_losses_still_fall_there() -> None:
-    assert choose_rate(RATES, spread(9, 4, 2, 1)) == BestRate(10.0, (10.0,), True, True)
-    assert choose_rate(RATES, spread(1, 2, 4, 8)) == BestRate(0.01, (0.01,), True, True)
+    assert BestRate.choose(RATES, spread(9, 4, 2, 1)) == BestRate(10.0, (10.0,), True, True)
+    assert BestRate.choose(RATES, spread(1, 2, 4, 8)) == BestRate(0.01, (0.01,), True, True)
     # Every rate is as good as another: none is best.
-    assert choose_rate(RATES, spread(0.5, 0.5, 0.5, 0.5)) == BestRate(0.01, tuple(RATES), True, False)
+    assert BestRate.choose(RATES, spread(0.5, 0.5, 0.5, 0.5)) == BestRate(0.01, tuple(RATES), True, False)
 
 
 def test_a_single_rate_is_both_edges_of_its_grid_and_has_no_worse_neighbour() -> None:
-    assert choose_rate(np.array([0.1]), np.array([[1.0], [1.1], [1.2]])) == BestRate(0.1, (0.1,), True, True)
-    assert choose_rate(np.array([0.1]), np.array([[1.0], [INF]])) == BestRate(None, (), False, False)
+    assert BestRate.choose(np.array([0.1]), np.array([[1.0], [1.1], [1.2]])) == BestRate(0.1, (0.1,), True, True)
+    assert BestRate.choose(np.array([0.1]), np.array([[1.0], [INF]])) == BestRate(None, (), False, False)
     # One that the screening left of several is no edge.
-    assert choose_rate(np.array([0.1]), np.array([[1.0], [1.1]]), grid=RATES) == BestRate(0.1, (0.1,), False, False)
+    assert BestRate.choose(np.array([0.1]), np.array([[1.0], [1.1]]), grid=RATES) == BestRate(0.1, (0.1,), False, False)
 
 
 def test_where_every_rate_has_a_diverged_run_there_is_no_best_one() -> None:
     losses = spread(1, 2, 3, 4)
     losses[0] = INF
-    assert choose_rate(RATES, losses) == BestRate(None, (), False, False)
+    assert BestRate.choose(RATES, losses) == BestRate(None, (), False, False)
     assert followed_rates(made([0.1, 0.2], [INF, INF]), "tied_for_best") == (0.1,)
 
 
@@ -131,7 +131,7 @@ def test_ties_that_the_screening_leaves_are_judged_again_on_the_fresh_runs_of_al
         sweeps={key: sweep},
         blocks={key: [Block(10 + 2 * i, each, unread) for i, each in enumerate(blocks)]},
         rates={key: (0.3, 0.1)},
-        best={key: choose_rate(*final_losses(sweep))},
+        best={key: BestRate.choose(*final_losses(sweep))},
     )
     again = judged_again(found)
     assert again.rates == {key: (0.1,)}
@@ -143,7 +143,7 @@ def test_the_best_rate_is_of_the_last_epoch() -> None:
     trajectory = made([0.1, 0.1, 0.2, 0.2], [2, 2.1, 3, 3.3])
     trajectory.excess_loss[0] = [2, 2, 1, 1]
     # 0.2 was lower on the way.
-    assert choose_rate(*final_losses(trajectory)).shown == 0.1
+    assert BestRate.choose(*final_losses(trajectory)).shown == 0.1
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_figures_and_the_ensembles_that_follow_them_choose_alike(final: list[flo
     trajectory = made([0.3, 0.3, 0.1, 0.1, 0.2, 0.2], final)
     table = fig07.table(TrainingResults({("xavier", 4): trajectory}))
     best = best_rates(table, "excess_loss")
-    assert best == {("xavier", 4): choose_rate(*final_losses(trajectory))}
+    assert best == {("xavier", 4): BestRate.choose(*final_losses(trajectory))}
     shown = [] if best["xavier", 4].shown is None else [best["xavier", 4].shown]
     assert at_shown_rate(table, best)["learning_rate"].unique().tolist() == shown
     followed = {("xavier", 4): followed_rates(trajectory, "tied_for_best")}

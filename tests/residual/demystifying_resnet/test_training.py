@@ -6,7 +6,7 @@ import torch
 
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
-from resaudit.data.whiten import Moments, Whiten, moments_of
+from resaudit.data.whiten import Moments, Whiten
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.jobs.train import train as train_job
@@ -176,7 +176,7 @@ NARROW = Network(shortcut_depth=2, depth=4, width=3)
 
 def some_moments(width: int) -> Moments:
     inputs = np.random.default_rng(1).standard_normal((width, 20))
-    return moments_of(inputs, inputs)
+    return Moments.of(inputs, inputs)
 
 
 @pytest.mark.parametrize("along", [spectra_along, structured_spectra_along])

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.checks.common_rates import CommonRate, StepsToLoss
-from resaudit.figures.rates import rates_to_confirm
-from resaudit.figures.sweeps import Stage, at_the_end, sweep
+from resaudit.figures.rates import BestRate
+from resaudit.figures.sweeps import Stage, at_the_end, by_rate
 from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import at
@@ -38,7 +38,9 @@ SCREENED = 4
 def confirmed(screening: Table, fresh: Table, at_every_rate: bool = True) -> Table:
     """A screening, and fresh runs at every rate or at those that it leaves."""
     if not at_every_rate:
-        left = {depth: rates_to_confirm(*sweep(rows, "loss")) for depth, rows in at_the_end(screening).groupby("depth")}
+        left = {
+            depth: BestRate.to_confirm(*by_rate(rows, "loss")) for depth, rows in at_the_end(screening).groupby("depth")
+        }
         of = zip(fresh["depth"], fresh["learning_rate"], strict=True)
         fresh = fresh[[rate in left[depth] for depth, rate in of]]
     fresh = fresh.assign(stage=Stage.CONFIRMATION, run=fresh["run"] + SCREENED)

@@ -13,8 +13,8 @@ from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, sweep_of
 from resaudit.figures.curves import steps_to_target
 from resaudit.figures.sweeps import at_the_end, common_rates, fresh
+from resaudit.plan.bounded import Depth
 from resaudit.plan.check import Check
-from resaudit.plan.fields import Depth
 
 if TYPE_CHECKING:
     import pandas as pd

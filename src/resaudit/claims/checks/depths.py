@@ -23,8 +23,8 @@ from resaudit.claims.checks.rows import (
     words,
 )
 from resaudit.figures.curves import slope
+from resaudit.plan.bounded import Depth
 from resaudit.plan.check import Check, Names, Share
-from resaudit.plan.fields import Depth
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,8 +17,8 @@ from resaudit.claims.checks.rows import not_negative, of_network, take, words
 from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, open_ends, sweep_of
 from resaudit.figures.rates import LEVEL
 from resaudit.figures.sweeps import screened
+from resaudit.plan.bounded import Depth
 from resaudit.plan.check import Check, Names
-from resaudit.plan.fields import Depth
 
 if TYPE_CHECKING:
     import pandas as pd

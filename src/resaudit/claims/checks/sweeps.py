@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resaudit.claims.checks.measured import UNKNOWN, Effect, Measured
-from resaudit.figures.rates import LEVEL, BestRate, choose_rate, is_only_bounded, least_diverged, rates_to_confirm
-from resaudit.figures.sweeps import fresh, is_confirmed, screened, sweep
+from resaudit.figures.rates import LEVEL, BestRate, is_only_bounded, least_diverged
+from resaudit.figures.sweeps import by_rate, fresh, is_confirmed, screened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ class Sweep:
 
     def choice(self, level: float = LEVEL) -> BestRate:
         """The best rate and those tied with it."""
-        return choose_rate(self.rates, self.losses, level, self.grid)
+        return BestRate.choose(self.rates, self.losses, level, self.grid)
 
     def order(self, level: float = LEVEL) -> tuple[float, ...]:
         """The rate shown, then those tied with it; none if some run diverges at every rate.
@@ -79,20 +79,22 @@ def sweep_of(
     if is_confirmed(rows):
         swept = _every_run(fresh(rows), where, column, measured)
         at_every_rate = np.array_equal(swept[0], grid)
-        left = set(rates_to_confirm(grid, screening)) ^ set(swept[0]) if len(screening) and not at_every_rate else set()
+        left = (
+            set(BestRate.to_confirm(grid, screening)) ^ set(swept[0]) if len(screening) and not at_every_rate else set()
+        )
         measured.missing.extend(
             f"{where}, rate {rate:.3g}: left by the screening or confirmed, not both" for rate in sorted(left)
         )
     rates, losses = swept
     if not measured.has_enough(where, len(losses) if len(rates) else 0, least_runs):
         return None
-    trains = choose_rate(grid, screening).shown is not None
+    trains = BestRate.choose(grid, screening).shown is not None
     return Sweep(where, rates, losses, np.sort(fresh(rows)["run"].unique()), grid, trains)
 
 
 def _every_run(rows: "pd.DataFrame", where: str, column: str, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
     """The rates that every run tried (k,), and its losses (runs, k)."""
-    rates, losses = sweep(rows, column) if len(rows) else (np.empty(0), np.empty((0, 0)))
+    rates, losses = by_rate(rows, column) if len(rows) else (np.empty(0), np.empty((0, 0)))
     skipped = sorted(set(rows["learning_rate"]) - set(rates))
     measured.missing.extend(f"{where}, rate {rate:.3g}: not every run tried it" for rate in skipped)
     return rates, losses

@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from resaudit.paper import (
-    BestRate,
-    Coordinates,
-    Job,
-    Moments,
-    Product,
-    Stage,
-    at,
-    choose_rate,
-    rates_to_confirm,
-    recorded_epochs,
-    snapshot_epochs,
-    whole_sweep,
-)
+from resaudit.paper import BestRate, Coordinates, Job, Moments, Product, Stage, at, curves, sweeps
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train, final_losses, followed_rates
 from residual.demystifying_resnet.networks.spectra import Spectra
@@ -76,12 +63,12 @@ def read_training(
     """
     by_coordinates = [(dict(coordinates), job) for coordinates, job in jobs.items()]
     by_key = [((at["network"], at["depth"]), job) for at, job in by_coordinates]
-    sweeps = {key: job.read(results) for key, job in by_key if isinstance(job, Train) and job.sweep is None}
+    swept = {key: job.read(results) for key, job in by_key if isinstance(job, Train) and job.sweep is None}
     hessians = [(key, job) for key, job in by_key if isinstance(job, Hessians)]
     found = TrainingResults(
-        sweeps=sweeps,
-        rates={key: followed_rates(sweep, followed) for key, sweep in sweeps.items()},
-        best={key: choose_rate(*final_losses(sweep)) for key, sweep in sweeps.items()},
+        sweeps=swept,
+        rates={key: followed_rates(sweep, followed) for key, sweep in swept.items()},
+        best={key: BestRate.choose(*final_losses(sweep)) for key, sweep in swept.items()},
         eigenvalues={key: job.ensemble.network.parameters for key, job in hessians},
         blocks=_blocks([(key, job) for key, job in by_key if isinstance(job, Train) and job.sweep], hessians, results),
         spectra={key: job.read(results) for key, job in hessians if job.training is None},
@@ -110,8 +97,8 @@ def judged_again(found: TrainingResults) -> TrainingResults:
     grids = {key: np.unique(found.sweeps[key].learning_rate) for key in losses}
     return replace(
         found,
-        rates={**found.rates, **{key: rates_to_confirm(*fresh) for key, fresh in losses.items()}},
-        best={**found.best, **{key: choose_rate(*fresh, grid=grids[key]) for key, fresh in losses.items()}},
+        rates={**found.rates, **{key: BestRate.to_confirm(*fresh) for key, fresh in losses.items()}},
+        best={**found.best, **{key: BestRate.choose(*fresh, grid=grids[key]) for key, fresh in losses.items()}},
     )
 
 
@@ -132,7 +119,7 @@ def judged_epochs(last: int) -> list[int]:
 
 def curve_epochs(last: int) -> list[int]:
     """Those, and the epochs of a curve of losses."""
-    return sorted({*snapshot_epochs(last, CURVE_EPOCHS), *judged_epochs(last)})
+    return sorted({*curves.snapshot_epochs(last, CURVE_EPOCHS), *judged_epochs(last)})
 
 
 def sweep_rows(
@@ -150,7 +137,7 @@ def sweep_rows(
     timed = "epoch" in keys
     ends = table[table["epoch"] == protocol.epochs] if timed else table
     along = curve_epochs(protocol.epochs) if column else range(protocol.epochs + 1)
-    curve = list(recorded_epochs(along, set(table["epoch"]))) if timed else []
+    curve = list(curves.recorded_epochs(along, set(table["epoch"]))) if timed else []
     places = dict[Coordinates, Sequence[Product]]()
     for name, depth in protocol.places():
         here = ends[(ends["network"] == name) & (ends["depth"] == depth)]
@@ -179,7 +166,7 @@ def sweep_rows(
 
 def followed_by(rows: pd.DataFrame, column: str, choice: str) -> tuple[float, ...]:
     """The rates that a stage's final losses leave, the one shown first; none unless every run has one at each rate."""
-    if (found := whole_sweep(rows, column)) is None:
+    if (found := sweeps.whole(rows, column)) is None:
         return ()
     rates, losses = found
     empty = [np.empty(0)] * 4

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.paper import Coordinates, Data, Depths, Experiment, Job, Model, Names, Product, Runs, at, different
+from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, at, bounded, different
 from residual.demystifying_resnet.experiments.training import Jobs, Rows, checked_network
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, base_name, shortcut_depth_of
@@ -40,7 +40,7 @@ def _shortcuts(names: list[str]) -> list[str]:
     return names
 
 
-Shortcuts = Annotated[Names, AfterValidator(_shortcuts)]
+Shortcuts = Annotated[bounded.Names, AfterValidator(_shortcuts)]
 
 
 class Activations(Model):
@@ -117,7 +117,7 @@ class Sphere(TheoremExperiment):
         runs: random draws of each size.
     """
 
-    runs: Runs
+    runs: bounded.Runs
     widths: Annotated[
         list[Annotated[int, Field(ge=LEAST_WIDTH_OF_SPHERE, le=LARGEST_WIDTH)]],
         Field(min_length=1),
@@ -173,9 +173,9 @@ class Theorem2(TheoremExperiment, name="theorem_2"):
         runs: random draws of each size.
     """
 
-    runs: Runs
+    runs: bounded.Runs
     networks: Shortcuts
-    depths: Depths
+    depths: bounded.Depths
     widths: Annotated[
         list[Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]], Field(min_length=1), AfterValidator(different)
     ]

@@ -12,24 +12,17 @@ from resaudit.paper import (
     Confirmation,
     Coordinates,
     Data,
-    Depth,
-    Depths,
-    Epochs,
     Experiment,
     Job,
     Model,
-    Names,
     Product,
-    Rates,
-    Runs,
-    SomeRates,
     Stage,
     Whiten,
     at,
+    bounded,
+    curves,
     different,
     in_words,
-    recorded_epochs,
-    snapshot_epochs,
 )
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train
@@ -58,8 +51,8 @@ class RunsAt(Model):
         runs: largest number of runs at this depth.
     """
 
-    depth: Depth
-    runs: Runs
+    depth: bounded.Depth
+    runs: bounded.Runs
 
 
 class Networks(Experiment):
@@ -76,9 +69,9 @@ class Networks(Experiment):
 
     linear: ClassVar[bool] = False  # whether all are, so that Hessians have a closed form
 
-    networks: Names
-    depths: Depths
-    runs: Runs
+    networks: bounded.Names
+    depths: bounded.Depths
+    runs: bounded.Runs
     runs_at: list[RunsAt] = []
     zero_scale: Annotated[float, Field(ge=0)] = 0.01
     xavier: Literal["gaussian", "uniform"] = "gaussian"
@@ -207,9 +200,9 @@ class PerNetwork(Model):
     """
 
     network: Annotated[str, AfterValidator(checked_name)]
-    depths: Annotated[list[Depth], AfterValidator(different)] = []
-    runs: Runs | None = None
-    learning_rates: SomeRates = []
+    depths: Annotated[list[bounded.Depth], AfterValidator(different)] = []
+    runs: bounded.Runs | None = None
+    learning_rates: bounded.SomeRates = []
     confirm: Confirmation | None = None
 
 
@@ -227,8 +220,8 @@ class RateSweep(Networks, name="rate_sweep"):
     of_table: ClassVar[tuple[str, ...]] = ("rate",)
 
     per_network: list[PerNetwork] = []
-    epochs: Epochs
-    learning_rates: Rates
+    epochs: bounded.Epochs
+    learning_rates: bounded.Rates
     rate: RateChoice = "best"
     confirm: Confirmation | None = None
 
@@ -332,7 +325,7 @@ class SpectraConfirmation(Confirmation):
             epoch.
     """
 
-    along: Runs
+    along: bounded.Runs
 
     def blocks(self, screened: int) -> list[tuple[int, int]]:
         """The first run and the number of runs of each job; the first jobs have the runs with the whole training.
@@ -366,10 +359,10 @@ class BestRateSpectra(RateSweep, name="best_rate_spectra"):
     linear: ClassVar[bool] = True
     of_table: ClassVar[tuple[str, ...]] = ("rate", "negative_eigenvalues")
 
-    depths: Annotated[list[Depth], Field(min_length=1, max_length=1)]
+    depths: Annotated[list[bounded.Depth], Field(min_length=1, max_length=1)]
     per_network: Annotated[list[PerNetwork], Field(max_length=0)] = []
     confirm: SpectraConfirmation
-    hessian_epochs: Annotated[Epochs, Field(ge=2)] | None = None
+    hessian_epochs: Annotated[bounded.Epochs, Field(ge=2)] | None = None
     hessian_precision: Precision = "float64"
     hessian_method: HessianMethod = "counts"
     negative_eigenvalues: NegativeEigenvalues = "beyond_noise"
@@ -385,7 +378,7 @@ class BestRateSpectra(RateSweep, name="best_rate_spectra"):
             jobs[at(part="sweep", **place)] = sweep
             for first, runs in self.confirm.blocks(sweep.ensemble.runs):
                 along = first < sweep.ensemble.runs + self.confirm.along
-                epochs = snapshot_epochs(self.epochs, self.hessian_epochs) if along else (self.epochs,)
+                epochs = curves.snapshot_epochs(self.epochs, self.hessian_epochs) if along else (self.epochs,)
                 fresh = self.block(sweep, first, runs, epochs)
                 hessians = hessians_job(data, fresh.ensemble, self.hessian_precision, self.hessian_method, fresh)
                 for part, job in (("confirmation", fresh), ("hessians", hessians)):
@@ -403,7 +396,7 @@ class BestRateSpectra(RateSweep, name="best_rate_spectra"):
         places, present = dict[Coordinates, list[Product]](), set(table["epoch"])
         for where, job in jobs.items():
             if isinstance(job, Hessians) and job.training:
-                rows = {"run": job.run_numbers, "epoch": recorded_epochs(job.training.snapshot_epochs, present)}
+                rows = {"run": job.run_numbers, "epoch": curves.recorded_epochs(job.training.snapshot_epochs, present)}
                 places.setdefault(at(network=dict(where)["network"]), []).append(rows)
         return places
 

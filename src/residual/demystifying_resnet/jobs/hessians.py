@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.paper import Cost, Execution, Job, Tolerance, Whiten, Work, joined
+from resaudit.paper import Cost, Execution, Job, Tolerance, Whiten, Work, arrays
 from residual.demystifying_resnet.curvature.counts import counted_by
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.networks.spectra import Spectra
@@ -106,7 +106,7 @@ class Hessians(Job):
         """Compute the spectra of some runs after the other; resume after those that a checkpoint holds."""
         import torch
 
-        from resaudit.paper import Checkpoint, with_progress
+        from resaudit.paper import Checkpoint, Progress
         from residual.demystifying_resnet.curvature.structured import structured_spectra_along
         from residual.demystifying_resnet.networks.hessians import spectra_along
 
@@ -128,12 +128,12 @@ class Hessians(Job):
             checkpoint.note(work.record, "run", done)
 
         def so_far() -> Spectra:
-            return joined(parts, axis=1)
+            return arrays.joined(parts, axis=1)
 
         size = max(2, int(SECONDS_AT_ONCE // self._seconds_of_run))
         with work.delayed_signals() as signalled:
             for first in range(done, snapshots.shape[2], size):
-                of_runs = with_progress(snapshots[:, :, first : first + size], f"{self.id} Hessians")
+                of_runs = Progress.over(snapshots[:, :, first : first + size], f"{self.id} Hessians")
                 points = (weights.to(device, dtype) for weights in of_runs)
                 parts.append(along(points, self.ensemble.network, moments))
                 checkpoint.keep(so_far, signalled())

@@ -58,7 +58,7 @@ class Theorem(Job):
 
     def run(self, work: Work) -> dict[str, Any]:
         """Measure the theorem in double precision on the CPU."""
-        from resaudit.paper import with_progress
+        from resaudit.paper import Progress
         from residual.demystifying_resnet.theory import checks
 
         real = checks.RealData(
@@ -71,5 +71,5 @@ class Theorem(Job):
             record = checks.zero_hessians(self.cases, real.moments)
         else:
             check = {"theorem_1": checks.check_theorem_1, "theorem_2": checks.check_theorem_2}[self.statement]
-            record = check(self.cases, real, lambda draws: with_progress(draws, f"{self.id} draws"))
+            record = check(self.cases, real, lambda draws: Progress.over(draws, f"{self.id} draws"))
         return {"measurements.npz": record}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from resaudit.paper import Cost, Execution, Job, Tolerance, Whiten, Work, rates_to_confirm
+from resaudit.paper import BestRate, Cost, Execution, Job, Tolerance, Whiten, Work
 from residual.demystifying_resnet.networks.trajectory import Trajectory
 from residual.demystifying_resnet.training.ensemble import Ensemble
 from residual.demystifying_resnet.training.fused import kernel_of, library, unfit
@@ -180,7 +180,7 @@ def train(
     """
     import torch
 
-    from resaudit.paper import with_progress
+    from resaudit.paper import Progress
     from residual.demystifying_resnet.networks.gradient_descent import descend
     from residual.descent import keep_nothing
 
@@ -191,7 +191,7 @@ def train(
         torch.tensor(learning_rates, dtype=weights.dtype).repeat_interleave(job.ensemble.runs).to(device),
         job.epochs,
         job.snapshot_epochs,
-        lambda epochs: with_progress(epochs, f"{job.id} epochs"),
+        lambda epochs: Progress.over(epochs, f"{job.id} epochs"),
         start,
         after_epoch or keep_nothing,
     )
@@ -214,7 +214,7 @@ def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
             ``tenth_of_best``, the tried rate nearest to a tenth of the shown one, or of that one.
     """
     rates, losses = final_losses(trajectory)
-    left = rates_to_confirm(rates, losses)
+    left = BestRate.to_confirm(rates, losses)
     if choice == "tied_for_best":
         return left
     if choice == "tenth_of_best":

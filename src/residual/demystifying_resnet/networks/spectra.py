@@ -5,10 +5,10 @@ from typing import Annotated
 
 import numpy as np
 
-from resaudit.paper import Float, Shape, Type
+from resaudit.paper import arrays
 
-Eigenvalue = Annotated[np.ndarray, Type("precision"), Shape("snapshots", "runs")]
-Share = Annotated[Float, Shape("snapshots", "runs")]
+Eigenvalue = Annotated[np.ndarray, arrays.Type("precision"), arrays.Shape("snapshots", "runs")]
+Share = Annotated[arrays.Float, arrays.Shape("snapshots", "runs")]
 
 
 @dataclass(frozen=True)
@@ -23,4 +23,4 @@ class Spectra:
     sizeable_index: Share  # of eigenvalues below minus a hundredth of lambda_max
     noise_floor: Eigenvalue  # eps * N * lambda_max, the size of an eigensolver's rounding errors
     # Whether lambda_p10, and so the condition number, lies above the noise floor.
-    resolved: Annotated[np.ndarray, Type("b1"), Shape("snapshots", "runs")]
+    resolved: Annotated[np.ndarray, arrays.Type("b1"), arrays.Shape("snapshots", "runs")]

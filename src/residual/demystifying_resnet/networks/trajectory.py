@@ -5,9 +5,9 @@ from typing import Annotated
 
 import numpy as np
 
-from resaudit.paper import Float, Int, Shape
+from resaudit.paper import arrays
 
-ByEpoch = Annotated[Float, Shape("points", "runs")]
+ByEpoch = Annotated[arrays.Float, arrays.Shape("points", "runs")]
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,14 @@ class Trajectory:
     A diverged run is infinite from that epoch on.
     """
 
-    learning_rate: Annotated[Float, Shape("runs")]
-    baseline_loss: Annotated[Float, Shape()]  # the optimal loss if it is known, else 0
+    learning_rate: Annotated[arrays.Float, arrays.Shape("runs")]
+    baseline_loss: Annotated[arrays.Float, arrays.Shape()]  # the optimal loss if it is known, else 0
     excess_loss: ByEpoch  # loss minus the baseline
     gradient_norm: ByEpoch  # Euclidean norm of the whole gradient
     mean_frobenius_norm: ByEpoch  # mean over layers of |W|_F
-    snapshot_epochs: Annotated[Int, Shape("snapshots")]  # ascending
-    snapshots: Annotated[Float, Shape("snapshots", "depth", "runs", "width", "width")]  # weights at these epochs
+    snapshot_epochs: Annotated[arrays.Int, arrays.Shape("snapshots")]  # ascending
+    # Weights at these epochs.
+    snapshots: Annotated[arrays.Float, arrays.Shape("snapshots", "depth", "runs", "width", "width")]
 
     @property
     def loss(self) -> np.ndarray:

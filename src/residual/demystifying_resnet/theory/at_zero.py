@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from resaudit.paper import Moments, moments_of
+from resaudit.paper import Moments
 from residual.demystifying_resnet.networks.functions import FUNCTIONS
 from residual.demystifying_resnet.networks.hessians import hessians, lower_hessians, spectrum_statistics
 from residual.demystifying_resnet.networks.network import ACTIVATIONS, Network
@@ -285,7 +285,7 @@ def block_of_eq_25(network: Network, samples: Samples) -> np.ndarray:
 def blocks_of_eqs_29_and_32(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
     """A and B of a linear 1-shortcut network, each of shape (d^2, d^2)."""
     width = len(samples.inputs)
-    moments, p = moments_of(samples.inputs, samples.targets), permutation(width)
+    moments, p = Moments.of(samples.inputs, samples.targets), permutation(width)
     b = p @ np.kron(np.eye(width), moments.xx) @ p.T
     a = np.kron(np.eye(width), moments.xx - moments.yx) @ p.T + b
     return a, b
@@ -299,6 +299,6 @@ def _entries(name: str, measured: np.ndarray, expected: np.ndarray, scale: float
 
 def _closed_form(hessian: np.ndarray, network: Network, samples: Samples) -> Finding:
     """Automatic differentiation against ``hessians``, which figures use."""
-    closed = hessians(zero_weights(network), network, moments_of(samples.inputs, samples.targets))[0].numpy()
+    closed = hessians(zero_weights(network), network, Moments.of(samples.inputs, samples.targets))[0].numpy()
     return _entries("the closed form of the Hessian equals automatic differentiation", hessian, closed,
                     term_scale(network, samples), rounding(network, samples))  # fmt: skip

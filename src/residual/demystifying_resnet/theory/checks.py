@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resaudit.paper import Moments, Whitened, moments_of
+from resaudit.paper import Moments, Whitened
 from residual.demystifying_resnet.networks.hessians import hessians
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.theory.at_zero import (
@@ -73,7 +73,7 @@ def check_theorem_2(cases: Cases, real: RealData, loop: Loop = iter) -> Measurem
                 else:
                     samples = real_samples(real.whitened, width, per_class, rng)
                 yield from _at_zero(cases, samples, name, draw, rng)
-                yield from _by_depth(cases, moments_of(samples.inputs, samples.targets), samples.count, name, draw)
+                yield from _by_depth(cases, Moments.of(samples.inputs, samples.targets), samples.count, name, draw)
         yield from _by_depth(cases, real.moments, len(real.whitened.labels), real.name, 0)
 
     return as_columns(list(rows()))

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from resaudit.paper import ConfigError, Float, Int, Shape, Text, Tolerance, Whitened
+from resaudit.paper import ConfigError, Tolerance, Whitened, arrays
 
-Place = Annotated[Float, Tolerance(absolute=1e-9)]
+Place = Annotated[arrays.Float, Tolerance(absolute=1e-9)]
 Case = dict[str, Any]
 """What a measurement is of: the fields of :class:`Measurements` from shortcut_depth to draw."""
 
@@ -34,19 +34,20 @@ class Cases:
 class Measurements:
     """Measurements as columns, each of shape (rows,). Missing values are -1 or empty."""
 
-    property: Text  # the measured quantity, in a few words, with its equation
-    shortcut_depth: Int  # n of the network
-    activations: Text  # pre/mid/post
-    width: Int  # d, inputs and outputs of a layer
-    units: Int  # R, residual units
-    samples: Int  # m
-    data: Text  # random, or the data set's name
-    draw: Int  # number of the random draw
-    value: Annotated[Float, Tolerance(relative=1e-6, absolute=1e-9, differing=0.1, rounding="tolerance")]  # measured
-    expected: Annotated[Float, Tolerance.CLOSE]  # by the paper's equation; NaN without one
+    property: arrays.Text  # the measured quantity, in a few words, with its equation
+    shortcut_depth: arrays.Int  # n of the network
+    activations: arrays.Text  # pre/mid/post
+    width: arrays.Int  # d, inputs and outputs of a layer
+    units: arrays.Int  # R, residual units
+    samples: arrays.Int  # m
+    data: arrays.Text  # random, or the data set's name
+    draw: arrays.Int  # number of the random draw
+    # Measured.
+    value: Annotated[arrays.Float, Tolerance(relative=1e-6, absolute=1e-9, differing=0.1, rounding="tolerance")]
+    expected: Annotated[arrays.Float, Tolerance.CLOSE]  # by the paper's equation; NaN without one
     # The largest discrepancy, at least 0; the measuring function documents its scale.
-    error: Annotated[Float, Tolerance.ERROR]
-    tolerance: Annotated[Float, Tolerance.LIMIT]  # of double precision, derived in the measuring function
+    error: Annotated[arrays.Float, Tolerance.ERROR]
+    tolerance: Annotated[arrays.Float, Tolerance.LIMIT]  # of double precision, derived in the measuring function
 
 
 @dataclass(frozen=True)
@@ -70,22 +71,22 @@ def as_columns(rows: list[tuple[Case, Finding]]) -> Measurements:
 class SpherePath:
     """The path of one column of X to its label on the unit sphere in three dimensions (Figure 10)."""
 
-    path: Annotated[Place, Shape("points", 3)]
-    direct: Annotated[Place, Shape("points", 3)]  # the great-circle arc without detours
-    obstacles: Annotated[Place, Shape("obstacles", 3)]  # the other columns
-    rho: Annotated[Place, Shape()]  # the minimum distance of Assumption 2
+    path: Annotated[Place, arrays.Shape("points", 3)]
+    direct: Annotated[Place, arrays.Shape("points", 3)]  # the great-circle arc without detours
+    obstacles: Annotated[Place, arrays.Shape("obstacles", 3)]  # the other columns
+    rho: Annotated[Place, arrays.Shape()]  # the minimum distance of Assumption 2
 
 
 @dataclass(frozen=True)
 class ZeroHessians:
     """Hessians at zero, entry by entry (Figure 11); entries within rounding of zero are left out."""
 
-    shortcut_depth: Int  # n
-    units: Int  # R
-    width: Int  # d
-    row: Int  # position in the order of Definition 5, from 0
-    column: Int  # likewise
-    value: Annotated[Float, Tolerance(relative=1e-6, absolute=1e-9, differing=0.1)]
+    shortcut_depth: arrays.Int  # n
+    units: arrays.Int  # R
+    width: arrays.Int  # d
+    row: arrays.Int  # position in the order of Definition 5, from 0
+    column: arrays.Int  # likewise
+    value: Annotated[arrays.Float, Tolerance(relative=1e-6, absolute=1e-9, differing=0.1)]
 
 
 Record = Measurements | SpherePath | ZeroHessians

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.paper import Coordinates, Data, Experiment, Job, Product, at, different, recorded_epochs
+from resaudit.paper import Coordinates, Data, Experiment, Job, Product, at, curves, different
 from residual.identity_matters.jobs.descents import Descents
 from residual.identity_matters.jobs.dominance import Dominance
 from residual.identity_matters.jobs.factorize import Factorize
@@ -179,7 +179,7 @@ class Theorem22(Experiment, name="theorem_2_2"):
                         place = at(property=name, target=target, width=width, depth=depth, radius=radius)
                         places[place] = [{"draw": draws}]
             if isinstance(job, Descents):
-                steps = recorded_epochs(job.runs.steps, set(table["epoch"]))
+                steps = curves.recorded_epochs(job.runs.steps, set(table["epoch"]))
                 for depth, draw in product(job.runs.depths, range(job.runs.draws)):
                     for start in job.runs.starts_of(job.target, depth, draw):
                         here = of_runs.get((job.target, depth, start, draw), table[:0])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different
+from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, at, bounded, different
 from residual.identity_matters.jobs.count import Count
 from residual.identity_matters.jobs.lemma import Lemma
 from residual.identity_matters.jobs.memorize import Memorize
@@ -81,7 +81,7 @@ class Expressivity(Experiment, name="expressivity"):
     lemma_widths: Annotated[list[LemmaWidth], Field(min_length=1), AfterValidator(different)]
     lemma_margins: Annotated[list[LemmaMargin], Field(min_length=1), AfterValidator(different)]
     lemma_constants: Annotated[list[LemmaConstant], Field(min_length=1), AfterValidator(different)]
-    lemma_draws: Runs
+    lemma_draws: bounded.Runs
     lemma_others: Few
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:

@@ -65,7 +65,7 @@ class Memorize(Job):
 
     def run(self, work: Work) -> dict[str, Any]:
         """Build and run."""
-        from resaudit.paper import with_progress
+        from resaudit.paper import Progress
         from residual.identity_matters.relu.memorize import LabelledImages, memorize
 
         images, labels = self.data.training_set()
@@ -73,7 +73,7 @@ class Memorize(Job):
         self._check(pixels)
         data = LabelledImages(pixels, labels, self.data.dataset.classes)
         name = f"{self.id} cases"
-        measured = memorize(data, self.cases, self.nested, self.seed, lambda cases: with_progress(cases, name))
+        measured = memorize(data, self.cases, self.nested, self.seed, lambda cases: Progress.over(cases, name))
         return {"expressed.npz": measured}
 
     def _check(self, pixels: np.ndarray) -> None:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import numpy as np
 
-from resaudit.paper import Float, Int, Text, Tolerance
+from resaudit.paper import Tolerance, arrays
 
 KNOWN = 0.1
 """A logarithm of eq. 2.3's ratio that rounding may change by more is not known."""
-Seen = Annotated[Float, Tolerance(relative=1e-6, absolute=1e-4, differing=0.1)]
+Seen = Annotated[arrays.Float, Tolerance(relative=1e-6, absolute=1e-4, differing=0.1)]
 """A column of descents."""
 
 
@@ -17,24 +17,24 @@ Seen = Annotated[Float, Tolerance(relative=1e-6, absolute=1e-4, differing=0.1)]
 class Factored:
     """Factorizations as columns, each of shape (rows,)."""
 
-    method: Text  # proof (Appendix A.1), polar (ours) or search (the smallest largest norm found)
-    width: Int  # d of R, before an augmentation
-    draw: Int  # number of the random draw of R
-    depth: Int  # l, the number of factors
+    method: arrays.Text  # proof (Appendix A.1), polar (ours) or search (the smallest largest norm found)
+    width: arrays.Int  # d of R, before an augmentation
+    draw: arrays.Int  # number of the random draw of R
+    depth: arrays.Int  # l, the number of factors
     # Max(|log s_max|, |log s_min|) of R; 0 of an orthogonal map, up to rounding.
-    gamma: Annotated[Float, Tolerance.CLOSE]
+    gamma: Annotated[arrays.Float, Tolerance.CLOSE]
     # max |A_i|_2 over the factors I + A_i. With other instructions norms of factors were at most 1e-12 apart, those of
     # searches 0.1 %.
     norm: Annotated[
-        Float, Tolerance(relative=0.05, rows=("method", "search"), others=Tolerance(relative=1e-9), chaotic=True)
+        arrays.Float, Tolerance(relative=0.05, rows=("method", "search"), others=Tolerance(relative=1e-9), chaotic=True)
     ]
     # The theorem's bound, (4 pi + 3 gamma)/l, or 3 gamma/l for positive semidefinite R.
-    paper: Annotated[Float, Tolerance.CLOSE]
+    paper: Annotated[arrays.Float, Tolerance.CLOSE]
     # The proof's bound with whole p and q, max(pi/q, 3 gamma/p); NaN of other methods.
-    whole: Annotated[Float, Tolerance.CLOSE]
-    least: Annotated[Float, Tolerance.CLOSE]  # a bound below which no factorization has its largest norm
-    error: Annotated[Float, Tolerance.ERROR]  # Frobenius norm of the product minus R
-    tolerance: Annotated[Float, Tolerance.LIMIT]  # what rounding allows there
+    whole: Annotated[arrays.Float, Tolerance.CLOSE]
+    least: Annotated[arrays.Float, Tolerance.CLOSE]  # a bound below which no factorization has its largest norm
+    error: Annotated[arrays.Float, Tolerance.ERROR]  # Frobenius norm of the product minus R
+    tolerance: Annotated[arrays.Float, Tolerance.LIMIT]  # what rounding allows there
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,18 @@ class Factorizations:
 class Dominated:
     """Points A at which eq. 2.3 was evaluated, as columns of shape (rows,)."""
 
-    width: Int  # d
-    depth: Int  # l
-    radius: Float  # tau of the domain that A lies in
-    draw: Int  # number of the random draw or of the search's start
+    width: arrays.Int  # d
+    depth: arrays.Int  # l
+    radius: arrays.Float  # tau of the domain that A lies in
+    draw: arrays.Int  # number of the random draw or of the search's start
     # Natural logarithm of the left side of eq. 2.3 over its right side, with exponent 2(l - 1).
-    log_ratio: Annotated[Float, Tolerance(absolute=1e-4, differing=0.1, rounding="rounding")]
+    log_ratio: Annotated[arrays.Float, Tolerance(absolute=1e-4, differing=0.1, rounding="rounding")]
     # Largest difference of eq. 2.5 to autograd, Frobenius norm over all layers.
-    error: Annotated[Float, Tolerance.ERROR]
-    tolerance: Annotated[Float, Tolerance(relative=1e-3, differing=0.1)]  # what rounding allows of that difference
-    rounding: Annotated[Float, Tolerance(relative=1e-3, absolute=1e-9, differing=0.1)]  # what it allows of log_ratio
+    error: Annotated[arrays.Float, Tolerance.ERROR]
+    # What rounding allows of that difference.
+    tolerance: Annotated[arrays.Float, Tolerance(relative=1e-3, differing=0.1)]
+    # What it allows of log_ratio.
+    rounding: Annotated[arrays.Float, Tolerance(relative=1e-3, absolute=1e-9, differing=0.1)]
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,10 @@ class Points:
 class Descended:
     """Runs of gradient descent, seen at some of their steps until they arrive, as columns of shape (rows,)."""
 
-    depth: Int  # l
-    start: Float  # c; every A_i starts with spectral norm c/l
-    draw: Int  # number of the random draw
-    epoch: Int  # number of steps taken
+    depth: arrays.Int  # l
+    start: arrays.Float  # c; every A_i starts with spectral norm c/l
+    draw: arrays.Int  # number of the random draw
+    epoch: arrays.Int  # number of steps taken
     learning_rate: Seen  # the rate for f/2
     smallest: Seen  # sigma_min(Sigma)
     largest: Seen  # max |A_i|_2; infinite once a run has diverged, as is the next

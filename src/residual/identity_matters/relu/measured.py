@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.paper import Float, Int, Shape, Text, Tolerance
+from resaudit.paper import Tolerance, arrays
 
 GIVEN, RANDOM = "given", "random"
 """Labels: those of the data, and uniformly random ones."""
@@ -15,7 +15,7 @@ DOUBLE, SINGLE = "double", "single"
 """Floating-point precisions."""
 ROWS, NUMBERS = 2048, 2**17
 """Least numbers of points, and of their coordinates, that pass the layers together."""
-Traced = Annotated[Float, Shape("traced"), Tolerance(relative=1e-3, absolute=1e-6, differing=0.1)]
+Traced = Annotated[arrays.Float, arrays.Shape("traced"), Tolerance(relative=1e-3, absolute=1e-6, differing=0.1)]
 """A distance after each layer."""
 
 
@@ -38,26 +38,27 @@ class Expressed:
     """What networks made of their points; three tables as columns."""
 
     # A row for each network and labelling.
-    case: Int  # index of the network's case
-    labels: Text  # the labelling
-    points_left: Int  # n without exact duplicates
-    rho: Annotated[Float, Tolerance(relative=1e-6)]  # least squared distance of these points
-    parameters: Int  # weights and biases of the network
-    wrong: Int  # points whose label is not the only largest output
+    case: arrays.Int  # index of the network's case
+    labels: arrays.Text  # the labelling
+    points_left: arrays.Int  # n without exact duplicates
+    rho: Annotated[arrays.Float, Tolerance(relative=1e-6)]  # least squared distance of these points
+    parameters: arrays.Int  # weights and biases of the network
+    wrong: arrays.Int  # points whose label is not the only largest output
     # Largest |output - e_label| of a coordinate; without a bound, in single precision, the error that the network has.
-    error: Annotated[Float, Tolerance(relative=1e-3, absolute=1e-9, differing=0.1, limit="tolerance")]
+    error: Annotated[arrays.Float, Tolerance(relative=1e-3, absolute=1e-9, differing=0.1, limit="tolerance")]
     # The bound on it by rounding alone, if the lemma's conditions hold; inf where there is no bound.
-    tolerance: Annotated[Float, Tolerance(relative=1e-3)]
+    tolerance: Annotated[arrays.Float, Tolerance(relative=1e-3)]
     # A row for each of their layers.
-    traced_case: Annotated[Int, Shape("traced")]
-    traced_labels: Annotated[Text, Shape("traced")]
-    layer: Annotated[Int, Shape("traced")]  # number of the layer, from 0 (A_0 alone)
-    remaining: Annotated[Int, Shape("traced")]  # points farther than ARRIVED from their surrogate label
+    traced_case: Annotated[arrays.Int, arrays.Shape("traced")]
+    traced_labels: Annotated[arrays.Text, arrays.Shape("traced")]
+    layer: Annotated[arrays.Int, arrays.Shape("traced")]  # number of the layer, from 0 (A_0 alone)
+    remaining: Annotated[arrays.Int, arrays.Shape("traced")]  # points farther than ARRIVED from their surrogate label
     moved_error: Traced  # largest distance to it among points whose turn has come
     disturbance: Traced  # largest distance from A_0 x among the others
     # A row for each nested subset.
-    nested: Annotated[Int, Shape("subsets")]  # size of the subset
-    nested_rho: Annotated[Float, Shape("subsets"), Tolerance(relative=1e-6)]  # least squared distance in it
+    nested: Annotated[arrays.Int, arrays.Shape("subsets")]  # size of the subset
+    # Least squared distance in it.
+    nested_rho: Annotated[arrays.Float, arrays.Shape("subsets"), Tolerance(relative=1e-6)]
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ class LemmaSizes:
 class LemmaChecked:
     """Checks of Lemma B.1 as columns, each of shape (rows,)."""
 
-    property: Text  # moves k points, or leaves the others
-    constant: Float  # c of the condition on distances
-    width: Int  # k
-    margin: Float  # rho'
-    draw: Int  # number of the draw
+    property: arrays.Text  # moves k points, or leaves the others
+    constant: arrays.Float  # c of the condition on distances
+    width: arrays.Int  # k
+    margin: arrays.Float  # rho'
+    draw: arrays.Int  # number of the draw
     # Largest distance of a moved point to its target, or of another to where it was.
-    error: Annotated[Float, Tolerance.ERROR]
-    tolerance: Annotated[Float, Tolerance.LIMIT]  # what rounding allows
+    error: Annotated[arrays.Float, Tolerance.ERROR]
+    tolerance: Annotated[arrays.Float, Tolerance.LIMIT]  # what rounding allows

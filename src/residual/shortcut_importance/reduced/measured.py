@@ -3,21 +3,21 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from resaudit.paper import Float, Int, Text, Tolerance
+from resaudit.paper import Tolerance, arrays
 
 
 @dataclass(frozen=True)
 class Checked:
     """Checks as columns, each of shape (rows,)."""
 
-    property: Text  # what is checked, in a few words
-    patches: Int  # k
-    filter_size: Int  # p
-    draw: Int  # number of the random draw of teacher and student
+    property: arrays.Text  # what is checked, in a few words
+    patches: arrays.Int  # k
+    filter_size: arrays.Int  # p
+    draw: arrays.Int  # number of the random draw of teacher and student
     # The largest discrepancy, on the scale that the checking function documents.
-    error: Annotated[Float, Tolerance.ERROR]
+    error: Annotated[arrays.Float, Tolerance.ERROR]
     # The bound on it, from double precision or from the Monte Carlo's errors.
-    tolerance: Annotated[Float, Tolerance.LIMIT]
+    tolerance: Annotated[arrays.Float, Tolerance.LIMIT]
 
 
 @dataclass(frozen=True)

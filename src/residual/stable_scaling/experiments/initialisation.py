@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, Runs, at, different
+from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, at, bounded, different
 from residual.stable_scaling.jobs.backpropagate import Backpropagate
 from residual.stable_scaling.jobs.product_norms import ProductNorms
 from residual.stable_scaling.jobs.propagate import Propagate
@@ -52,7 +52,7 @@ class Initialised(Experiment):
     norm: Literal["each", "mean", "pixels"] = "each"
     start: Literal["gaussian", "uniform", "unit"] = "gaussian"
     samples: Count
-    runs: Runs
+    runs: bounded.Runs
     kept: Kept
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
@@ -102,7 +102,7 @@ class Normalised(Model):
     width: Width
     depth: Depth
     samples: Annotated[int, Field(ge=2, le=1000)]
-    runs: Runs
+    runs: bounded.Runs
 
     def __str__(self) -> str:
         return (
@@ -126,7 +126,7 @@ class Forward(Initialised, name="forward"):
     depths: Annotated[Depths, Field(min_length=2)]
     powers: Powers
     stable: Annotated[list[Stable], Field(min_length=1)]
-    stable_runs: Runs
+    stable_runs: bounded.Runs
     normalised: Normalised
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:

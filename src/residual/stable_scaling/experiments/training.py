@@ -14,21 +14,16 @@ from resaudit.paper import (
     Confirmation,
     Coordinates,
     Data,
-    Depth,
     Experiment,
     Job,
     Model,
     Product,
-    Runs,
-    SomeRates,
     Stage,
     at,
-    at_the_end,
-    best_rates,
+    bounded,
     different,
     in_words,
-    rates_to_confirm,
-    whole_sweep,
+    sweeps,
 )
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 
@@ -43,7 +38,7 @@ LARGEST_RATE = 1e6
 
 Network = Annotated[str, Field(pattern=r"^(feedforward|resnet-(0\.[0-9]*[1-9]|1))$")]
 """``resnet-a`` has tau = L^-a with a up to 1; ``feedforward`` has no shortcuts."""
-LayerCount = Annotated[Depth, Field(ge=2)]
+LayerCount = Annotated[bounded.Depth, Field(ge=2)]
 """L; the last layer has no shortcut."""
 
 
@@ -56,7 +51,7 @@ class FurtherRates(Model):
     """
 
     network: Network
-    learning_rates: SomeRates
+    learning_rates: bounded.SomeRates
 
 
 class ScaledTraining(Experiment, name="scaled_training"):
@@ -84,12 +79,12 @@ class ScaledTraining(Experiment, name="scaled_training"):
     networks: Annotated[list[Network], Field(min_length=1), AfterValidator(different)]
     depths: Annotated[list[LayerCount], Field(min_length=1), AfterValidator(different)]
     width: Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]
-    runs: Runs
+    runs: bounded.Runs
     samples: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)]
     batch: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)]
     steps: Annotated[int, Field(ge=1, le=LARGEST_STEPS)]
     window: Annotated[int, Field(ge=1, le=LARGEST_STEPS)]
-    learning_rates: Annotated[SomeRates, Field(min_length=1)]
+    learning_rates: Annotated[bounded.SomeRates, Field(min_length=1)]
     further_rates: list[FurtherRates] = []
     confirm: Confirmation | None = None
     at_every_rate: list[Network] = []
@@ -124,7 +119,7 @@ class ScaledTraining(Experiment, name="scaled_training"):
 
         At the end of every window, or of the last alone.
         """
-        windows, ends = range(self.window, self.steps + 1, self.window), at_the_end(table)
+        windows, ends = range(self.window, self.steps + 1, self.window), sweeps.at_the_end(table)
         steps = windows[-1:] if len(ends) == len(table) else windows
         places = dict[Coordinates, list[Product]]()
         for where, job in jobs.items():
@@ -133,8 +128,8 @@ class ScaledTraining(Experiment, name="scaled_training"):
             rates = {"learning_rate": job.learning_rates}
             if job.sweep:
                 here = (ends["network"] == dict(where)["network"]) & (ends["depth"] == job.depth)
-                screened = whole_sweep(ends[here & (ends["stage"] == Stage.SCREENING)], "loss")
-                rates = {"learning_rate": rates_to_confirm(*screened)} if screened else {}
+                screened = sweeps.whole(ends[here & (ends["stage"] == Stage.SCREENING)], "loss")
+                rates = {"learning_rate": BestRate.to_confirm(*screened)} if screened else {}
             places.setdefault(place, []).append({**rates, "run": job.run_numbers, "step": steps})
         return places
 
@@ -154,7 +149,7 @@ class ScaledTraining(Experiment, name="scaled_training"):
 
     def best_rates(self, found: "pd.DataFrame") -> Mapping[tuple[str, int], BestRate]:
         """By losses at the last step."""
-        return best_rates(at_the_end(found), "loss")
+        return sweeps.best_rates(sweeps.at_the_end(found), "loss")
 
     def _table(self, where: Mapping[str, Any], losses: Any) -> "pd.DataFrame":
         # In double precision: a sum of large losses must not overflow.

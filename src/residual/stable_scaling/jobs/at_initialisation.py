@@ -63,7 +63,7 @@ class AtInitialisation(Job):
         Returns:
             Shape (networks, runs, count); NaN where a network has fewer values.
         """
-        from resaudit.paper import Checkpoint, with_progress
+        from resaudit.paper import Checkpoint, Progress
         from residual.stable_scaling.network.propagation import inputs_of
 
         images = None
@@ -78,7 +78,7 @@ class AtInitialisation(Job):
             done, values = int(state.groups), state.values
             checkpoint.note(work.record, "group", done)
         with work.delayed_signals() as signalled:
-            for group in with_progress(range(done, len(groups)), f"{self.id} groups"):
+            for group in Progress.over(range(done, len(groups)), f"{self.id} groups"):
                 places, runs = groups[group]
                 found = measure(places, runs, *inputs_of(self.samples, images, self.seed, runs))
                 for place, of_network in zip(places, found, strict=True):

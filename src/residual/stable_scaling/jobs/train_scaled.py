@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from resaudit.paper import Cost, DataError, Execution, Fetch, Job, Work, joined, rates_to_confirm, refuse_black
+from resaudit.paper import BestRate, Cost, DataError, Execution, Fetch, Job, Work, arrays, refuse_black
 from residual.stable_scaling.network.losses import Losses
 from residual.stable_scaling.network.setting import scaling_factor
 
@@ -92,18 +92,18 @@ class TrainScaled(Job):
         with work.delayed_signals() as signalled:
             train_at = self._trainer(work, signalled)
             parts = [train_at(rates[first : first + size], first) for first in range(0, len(rates), size)]
-        return {"losses.npz": joined(parts, axis=-1)}
+        return {"losses.npz": arrays.joined(parts, axis=-1)}
 
     def _trainer(self, work: Work, signalled: Callable[[], int | None]) -> Callable[[tuple[float, ...], int], Losses]:
         """Trains at some rates, of which the first has a number; their losses are kept until the job is done."""
-        from resaudit.paper import Checkpoint, with_progress
+        from resaudit.paper import Checkpoint, Progress
         from residual.descent import resumed
         from residual.stable_scaling.network.training import train
 
         weights, batches = self.start(work.device)
 
         def loop(steps: range) -> Iterable[int]:
-            return with_progress(steps, f"{self.id} steps")
+            return Progress.over(steps, f"{self.id} steps")
 
         def trained(rates: tuple[float, ...], first: int) -> Losses:
             settings = {"learning rates": list(rates)}
@@ -119,7 +119,7 @@ class TrainScaled(Job):
 
     def rates(self, results: Path) -> tuple[float, ...]:
         """The learning rates to train at: its own, or those that the screening leaves."""
-        return rates_to_confirm(*self.sweep.ends(results, self.window)) if self.sweep else self.learning_rates
+        return BestRate.to_confirm(*self.sweep.ends(results, self.window)) if self.sweep else self.learning_rates
 
     def ends(self, results: Path, window: int) -> tuple[np.ndarray, np.ndarray]:
         """Its rates, ascending (k,), and each run's mean loss over the last steps, shape (runs, k)."""

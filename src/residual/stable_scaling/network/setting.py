@@ -7,9 +7,9 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from resaudit.paper import Float, Int, Shape, Tolerance
+from resaudit.paper import Tolerance, arrays
 
-PerRun = Annotated[Float, Shape("networks", "runs"), Tolerance(relative=1e-6)]
+PerRun = Annotated[arrays.Float, arrays.Shape("networks", "runs"), Tolerance(relative=1e-6)]
 UNITS, INPUTS, READOUT, FORWARD, BACKWARD = range(1, 6)
 """The purposes of random streams; each run draws from (seed, purpose, run)."""
 
@@ -59,7 +59,7 @@ class Propagated:
     """Norms of hidden states."""
 
     # Mean over samples of ||h_l||^2 at the kept layers; NaN beyond a network's depth.
-    squared_norms: Annotated[PerRun, Shape("networks", "runs", "layers")]
+    squared_norms: Annotated[PerRun, arrays.Shape("networks", "runs", "layers")]
     start: PerRun  # the same of h_0
     least: PerRun  # least ||h_l|| over samples and 1 <= l < L
     largest: PerRun  # largest, likewise
@@ -70,7 +70,7 @@ class Backpropagated:
     """Gradients of the loss ||B h_L - y||^2 / 2 of single samples, relative to sqrt(loss * m/d) as in Theorem 6."""
 
     # Frobenius norm of the gradient of W_l at the kept layers l < L, the largest over samples; over tau, if any.
-    middle: Annotated[PerRun, Shape("networks", "runs", "layers")]
+    middle: Annotated[PerRun, arrays.Shape("networks", "runs", "layers")]
     largest: PerRun  # the largest over all l < L
     last: PerRun  # norm of the gradient of W_L, the largest over samples
 
@@ -79,9 +79,9 @@ class Backpropagated:
 class Products:
     """Spectral norms of D_b (I + tau W_b) ... D_a (I + tau W_a)."""
 
-    first: Annotated[Int, Shape("networks", "pairs")]  # a; 0 where there is no such pair
-    last: Annotated[Int, Shape("networks", "pairs")]  # b, likewise
-    norms: Annotated[PerRun, Shape("networks", "runs", "pairs")]  # the largest over samples
+    first: Annotated[arrays.Int, arrays.Shape("networks", "pairs")]  # a; 0 where there is no such pair
+    last: Annotated[arrays.Int, arrays.Shape("networks", "pairs")]  # b, likewise
+    norms: Annotated[PerRun, arrays.Shape("networks", "runs", "pairs")]  # the largest over samples
 
 
 def layers_kept(depth: int, count: int) -> tuple[int, ...]:

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from resaudit.paper import Cost, Execution, Job, Shape, Type, Work
+from resaudit.paper import Cost, Execution, Job, Work, arrays
 
 
 @dataclass(frozen=True)
 class Tosses:
     """Tosses of a coin."""
 
-    heads: Annotated[np.ndarray, Type("b1"), Shape("tosses")]  # whether each gave heads
+    heads: Annotated[np.ndarray, arrays.Type("b1"), arrays.Shape("tosses")]  # whether each gave heads
 
 
 @dataclass(frozen=True)
