@@ -1,5 +1,6 @@
 """The project as software. Sees commands that install other versions than CI's, and a figure without a module."""
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -10,6 +11,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from resaudit.audit.claim_models import STANDINGS
 from resaudit.figures.drawing import figure_module
 from resaudit.plan.composition import files_of_figures
 from tests.conftest import CHECKOUT
@@ -28,9 +30,58 @@ def test_readme_and_ci_install_from_the_lock_file() -> None:
     commands = [line.split("  #")[0].strip() for line in lines_of("README.md") if line.startswith("python -m pip")]
     assert commands == [FIGURES, TESTS]
     assert lines_of(".ci/run")[-1].startswith(TESTS)
-    for name in ("README.md", "CONTRIBUTING.md", ".ci/run", "docs/travel.md", "profiles/README.md"):
+    for name in (
+        "README.md", "CONTRIBUTING.md", ".ci/run", ".readthedocs.yaml", "docs/travel.md", "profiles/README.md",
+    ):  # fmt: skip
         for line in lines_of(name):
             assert "-e" not in line.split() or "pip install" not in line or f"pip install -c {LOCK} -e" in line, line
+
+
+def test_citation_codemeta_and_zenodo_describe_the_project_of_pyproject() -> None:
+    """Sees a release that one of them missed. CITATION.cff is the source of the title, the abstract and the date."""
+    citation = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
+    version, keywords, names = PROJECT["version"], PROJECT["keywords"], [each["name"] for each in citation["authors"]]
+    released, papers = (
+        str(citation["date-released"]),
+        [each["identifiers"][0]["value"] for each in citation["references"]],
+    )
+    common = {"version": version, "keywords": keywords}
+    described = common | {"description": citation["abstract"]}
+    wanted = {
+        "codemeta.json": described
+        | {
+            "name": PROJECT["name"],
+            "headline": citation["title"],
+            "dateModified": released,
+            "license": f"https://spdx.org/licenses/{PROJECT['license']}",
+            "author": [{"@type": "Organization", "name": name} for name in names],
+            "softwareRequirements": [f"Python {PROJECT['requires-python']}"],
+            "referencePublication": [
+                {"@type": "ScholarlyArticle", "name": each["title"], "identifier": paper}
+                for each, paper in zip(citation["references"], papers, strict=True)
+            ],
+        },
+        ".zenodo.json": described
+        | {
+            "title": citation["title"],
+            "publication_date": released,
+            "license": PROJECT["license"],
+            "creators": [{"name": name} for name in names],
+            "related_identifiers": [{"identifier": paper, "relation": "cites", "scheme": "arxiv"} for paper in papers],
+        },
+    }
+    assert citation == citation | common | {"license": PROJECT["license"]}
+    for name, fields in wanted.items():
+        found = json.loads((CHECKOUT / name).read_text(encoding="utf-8"))
+        assert {key: found.get(key) for key in fields} == fields, name
+    headings = re.findall("^## (.+)$", (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings[:2] == ["Unreleased", f"{version} - {released}"]
+
+
+def test_whoever_calls_a_verdict_wrong_can_name_each() -> None:
+    form = yaml.safe_load((CHECKOUT / ".github" / "ISSUE_TEMPLATE" / "verdict.yml").read_text(encoding="utf-8"))
+    (verdict,) = (field["attributes"] for field in form["body"] if field.get("id") == "verdict")
+    assert tuple(verdict["options"]) == STANDINGS
 
 
 def test_no_part_of_the_project_is_a_symbolic_link() -> None:
