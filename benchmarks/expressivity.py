@@ -11,8 +11,7 @@ from benchmarks.common import by_turns, machine
 
 from residual.identity_matters import plain
 from residual.identity_matters.relu.measured import DOUBLE, ROWS, SINGLE
-from residual.identity_matters.relu.network import Network, run
-from residual.identity_matters.relu.points import random_labels, random_points, surrogates
+from residual.identity_matters.relu.network import Network, random_labels, random_points, run, surrogates
 
 WIDTH, CLASSES, RHO = 784, 10, 0.05
 

@@ -30,14 +30,13 @@ from benchmarks.on_gpu import PASSES, copied_a_second, endless, machine, paced, 
 from torch import Tensor
 from torch.nn.functional import pad, unfold
 
-from residual.images import augmentation, optimiser
+from residual.images import optimiser, samples
 from residual.images.costs import counts
-from residual.images.engine import deterministic, load
-from residual.images.networks import layers, preactivation
-from residual.images.networks.build import build
-from residual.images.run import Graph, OnDevice, TrainingRun
+from residual.images.networks import layers, residual
+from residual.images.networks.residual import build
 from residual.images.schedule import Schedule
 from residual.images.setting import PreActivation
+from residual.images.training import Graph, OnDevice, TrainingRun, deterministic, load
 
 STEPS = 10
 """Steps after which bytes are compared."""
@@ -64,7 +63,7 @@ def libraries(benchmark: bool = False, same: bool = True, tf32: bool = False) ->
 def in_format(layout: torch.memory_format) -> Iterator[None]:
     """Images and kernels in a memory format."""
     with ExitStack() as changed:
-        for module in (augmentation, optimiser, layers):
+        for module in (samples, optimiser, layers):
             changed.enter_context(patch.object(module, "memory_format", lambda _: layout))
         yield
 
@@ -188,12 +187,12 @@ def made(size: Size) -> Any:
 
 def captured(run: TrainingRun, batch: int) -> str:
     """Let a run take its steps by a graph that is not compared to eager ones, from its weights on."""
-    samples = run._samples(0, batch)
+    batches = run._samples(0, batch)
     changing = [run._parameters.vector, run._optimiser.velocity, run._totals, *run._buffers]
     start = [tensor.clone() for tensor in changing]
     for _ in range(3):
-        run._take_step(samples)
-    run._graph = Graph(run._take_step, samples)
+        run._take_step(batches)
+    run._graph = Graph(run._take_step, batches)
     # What is compiled is in the graph; for the test it would be compiled once more.
     run._network = getattr(run._network, "_orig_mod", run._network)
     for tensor, value in zip(changing, start, strict=True):
@@ -208,7 +207,7 @@ def trial(size: Size, depth: int, name: str, alone: bool = False) -> tuple[Tenso
         for change in setting.changes:
             changed.enter_context(change())
         if setting.compiled:  # its hook, which would break the graph, only keeps channels_last
-            changed.enter_context(patch.object(preactivation, "average", lambda x: x.mean((2, 3))))
+            changed.enter_context(patch.object(residual, "average", lambda x: x.mean((2, 3))))
         these = Trial(size, depth, setting, plain=name == ENGINE)
         weights = these.trained()
         return weights, 0.0 if alone else paced(these.step, size.device, size.seconds), these.how

@@ -31,11 +31,10 @@ from torchvision import transforms
 from resaudit.data.images import ImageSet
 from resaudit.runtime.limits import keep_memory
 from residual.images.costs import PRODUCTS, counts
-from residual.images.engine import load
-from residual.images.networks.build import build
-from residual.images.run import TrainingRun
+from residual.images.networks.residual import build
 from residual.images.schedule import Schedule
 from residual.images.setting import PostActivation, Recipe
+from residual.images.training import TrainingRun, load
 
 BATCH, WORKERS, SIDE = 128, 2, 2048
 RECIPE = Recipe(200, "epochs", 0.1, (100, 150), BATCH, "pad_first")

@@ -36,11 +36,10 @@ import torch
 from resaudit.base.errors import ResauditError
 from resaudit.data.images import ImageSet
 from residual.images import costs
-from residual.images.engine import deterministic, load
-from residual.images.networks.build import build
-from residual.images.run import TrainingRun
+from residual.images.networks.residual import build
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
+from residual.images.training import TrainingRun, deterministic, load
 
 RESULTS = Path("results")
 FIGURE, DATASET = "demystifying_resnet/fig02", "cifar10_jpeg"

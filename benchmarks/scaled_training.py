@@ -12,9 +12,7 @@ from benchmarks.common import by_turns, machine
 from torch import Tensor
 
 from residual.stable_scaling import plain
-from residual.stable_scaling.network.batches import drawn
-from residual.stable_scaling.network.model import Weights
-from residual.stable_scaling.network.training import train
+from residual.stable_scaling.network.training import Weights, drawn, train
 
 RATES, DRAWS, WIDTH, BATCH, STEPS, PEER_RUNS = (0.3, 1.0, 3.0, 5.0, 10.0), 4, 64, 32, 3, 2
 

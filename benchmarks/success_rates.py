@@ -9,10 +9,18 @@ import time
 import numpy as np
 
 from resaudit.plan.composition import load
-from residual.shortcut_importance.reduced.population import angle_between, gradients
-from residual.shortcut_importance.reduced.reduced import STEPS_BETWEEN_DECISIONS, decided, outcomes
-from residual.shortcut_importance.reduced.setting import CNN, RESNET, UNDECIDED, Setting, by_run
-from residual.shortcut_importance.reduced.starts import starts
+from residual.shortcut_importance.proposition import angle_between, gradients
+from residual.shortcut_importance.simulation import (
+    CNN,
+    RESNET,
+    STEPS_BETWEEN_DECISIONS,
+    UNDECIDED,
+    Setting,
+    by_run,
+    decided,
+    outcomes,
+    starts,
+)
 
 
 def run_by_run(setting: Setting, start: np.ndarray) -> list[int]:

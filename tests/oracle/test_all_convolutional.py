@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from residual.images.measured import Architecture
-from residual.images.networks.all_convolutional import AllConvolutionalNetwork, SameConvolution, count_layers
-from residual.images.networks.build import build, draw
-from residual.images.setting import AllConvolutional
+from residual.identity_matters.jobs.count import count_layers
+from residual.images.networks.all_convolutional import AllConvolutionalNetwork, SameConvolution
+from residual.images.networks.residual import build, draw
+from residual.images.setting import AllConvolutional, Architecture
 
 CIFAR = Architecture(3, 16, 3, 1, 3, ((64, 9, 1), (128, 9, 2), (256, 9, 2)), 10)
 SMALL = Architecture(3, 4, 3, 1, 3, ((6, 1, 1), (9, 2, 2)), 5)

@@ -19,17 +19,15 @@ from residual.identity_matters.relu.memorize import LabelledImages
 from residual.identity_matters.relu.network import (
     Network,
     count_parameters,
-    moved_bound,
-    output_bound,
-    run,
-)
-from residual.identity_matters.relu.points import (
     distinct,
     gamma,
     least_distances,
+    moved_bound,
     on_sphere,
+    output_bound,
     project,
     random_points,
+    run,
     surrogates,
 )
 
@@ -128,7 +126,7 @@ def test_there_is_no_bound_where_margins_are_rounding_errors() -> None:
 
 
 def test_the_least_distance_of_nested_subsets_is_scipys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("residual.identity_matters.relu.points.ROWS", 64)
+    monkeypatch.setattr("residual.identity_matters.relu.network.POINTS_AT_ONCE", 64)
     x = points(300, 20)
     x[250] = on_sphere((x[30] + 1e-3 * x[31])[None])[0]
     x[290] = on_sphere((x[200] + 0.999e-3 * x[201])[None])[0]

@@ -15,7 +15,7 @@ from resaudit.jobs.job import Cost, Execution
 from residual.images import costs
 from residual.images.costs import FLOAT, counts, cpu_seconds, gpu_seconds, run_megabytes
 from residual.images.jobs import FRAGMENTS
-from residual.images.networks.build import build
+from residual.images.networks.residual import build
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
 from tests import forked
 from tests.oracle.test_image_training import DEVICE, IMAGES, job, needs_card
@@ -147,9 +147,8 @@ def test_a_process_grows_with_the_batch_as_planned(network: Network) -> None:
 @needs_card
 @pytest.mark.parametrize("network", [PreActivation(110), PostActivation(56, False, 0.5), AllConvolutional()])
 def test_a_gpu_holds_what_is_planned(network: Network) -> None:
-    from residual.images.engine import deterministic, load
-    from residual.images.run import TrainingRun
     from residual.images.schedule import Schedule
+    from residual.images.training import TrainingRun, deterministic, load
 
     large = replace(IMAGES, train_images=np.zeros((256, 3, 32, 32), np.uint8), train_labels=np.zeros(256, np.uint8),
                     test_images=np.zeros((500, 3, 32, 32), np.uint8), test_labels=np.zeros(500, np.uint8))  # fmt: skip

@@ -13,8 +13,8 @@ from torch import nn
 from torch.nn.functional import conv2d, cross_entropy, pad
 
 from residual.identity_matters import plain
-from residual.images.networks import all_convolutional, layers, postactivation, preactivation
-from residual.images.networks.build import build
+from residual.images.networks import all_convolutional, layers, residual
+from residual.images.networks.residual import build
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation
 
 Weights = dict[str, torch.Tensor]
@@ -228,15 +228,13 @@ def sabotage(wrong: str, patch: pytest.MonkeyPatch) -> Network:
     """Break a network; returns its setting."""
     match wrong:
         case "shortcut before batch norm and ReLU":
-            made = preactivation.Block
-            patch.setattr(preactivation, "Block", lambda *at, setting: made(*at[:3], False, setting=setting))
-        case "zeros before, pre-activation":
-            patch.setattr(preactivation, "widen", zeros_before)
-        case "zeros before, post-activation":
-            patch.setattr(postactivation, "widen", zeros_before)
-            return PostActivation(14, True, 0.5)
+            made = residual.Block
+            patch.setattr(residual, "Block", lambda *at, setting: made(*at[:3], False, setting=setting))
+        case "zeros before, pre-activation" | "zeros before, post-activation":
+            patch.setattr(residual, "widen", zeros_before)
+            return PreActivation(14) if wrong.endswith("pre-activation") else PostActivation(14, True, 0.5)
         case "tau's gradient a sum":
-            patch.setattr(postactivation.PostActivationNetwork, "shared_tau", lambda network: network.tau)
+            patch.setattr(residual.PostActivationNetwork, "shared_tau", lambda network: network.tau)
             return PostActivation(14, False, 0.5, learnable=True)
         case "padding on every side":
             patch.setattr(all_convolutional.SameConvolution, "forward", layers.Convolution.forward)

@@ -8,10 +8,22 @@ import numpy as np
 import pytest
 import torch
 
-from residual.images.augmentation import PADDING, PUBLISHED, Images, Normalisation, normalisation_of
-from residual.images.counter_hash import AUGMENTATION, GAMMA, ORDER, draws, key_of, permutation, uniform
-from residual.images.layout import memory_format
-from residual.images.samples import Samples
+from residual.images.networks.layers import memory_format
+from residual.images.samples import (
+    AUGMENTATION,
+    GAMMA,
+    ORDER,
+    PADDING,
+    PUBLISHED,
+    Images,
+    Normalisation,
+    Samples,
+    draws,
+    key_of,
+    normalisation_of,
+    permutation,
+    uniform,
+)
 
 CPU = torch.device("cpu")
 DEVICES = [CPU, *([torch.device("cuda")] if torch.cuda.is_available() else [])]

@@ -30,17 +30,14 @@ from resaudit.data.images import ImageSet
 from resaudit.jobs.job import Execution, Work
 from resaudit.jobs.results import save_arrays
 from residual.identity_matters import plain as identity_matters
-from residual.images.counter_hash import WEIGHTS, key_of
-from residual.images.engine import deterministic, load, records_of
 from residual.images.jobs import TrainImages
-from residual.images.networks.build import build
 from residual.images.networks.layers import Convolution
+from residual.images.networks.residual import build
 from residual.images.optimiser import FlatParameters, MomentumSgd
-from residual.images.records import Records
-from residual.images.run import RECORDED, Graph, Step, TrainingRun
-from residual.images.samples import Samples
-from residual.images.schedule import Schedule
+from residual.images.samples import WEIGHTS, Samples, key_of
+from residual.images.schedule import Records, Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
+from residual.images.training import RECORDED, Graph, Step, TrainingRun, deterministic, load, records_of
 from tests import forked
 from tests.refusals import refused
 

@@ -29,22 +29,24 @@ from residual.identity_matters.linear.dominance import (
     ratio_rounding,
     searched,
 )
-from residual.identity_matters.linear.factoring import factored
 from residual.identity_matters.linear.factorization import (
     Split,
+    factored,
     factors_of,
     factors_of_positive,
     gamma_of,
     largest_norm,
     least_depth,
+    least_norm,
     polar_factors,
     product_of,
     product_tolerance,
     rotation,
+    search,
     split,
+    turned_by,
 )
 from residual.identity_matters.linear.measured import Factorizations, Points, Runs
-from residual.identity_matters.linear.slack import least_norm, search, turned_by
 from residual.identity_matters.linear.targets import FAMILIES, augmented, completed, orthogonal, target
 
 NO_DATA = np.diag([0.5, 0.3, 0.1, 0.0])

@@ -25,12 +25,10 @@ from residual.demystifying_resnet.networks.linear import LinearObjective
 from residual.demystifying_resnet.networks.network import network_named
 from residual.demystifying_resnet.training.ensemble import Ensemble
 from residual.shortcut_importance import plain as importance
-from residual.shortcut_importance.reduced.reduced import outcomes
-from residual.shortcut_importance.reduced.setting import CNN, RESNET, SUCCESS, WARM_UP, Setting, by_run
-from residual.shortcut_importance.reduced.starts import starts
+from residual.shortcut_importance.simulation import CNN, RESNET, SUCCESS, WARM_UP, Setting, by_run, outcomes, starts
 from residual.stable_scaling import plain as stable
-from residual.stable_scaling.network.model import draw
 from residual.stable_scaling.network.setting import PLAIN, Variances
+from residual.stable_scaling.network.training import draw
 from tests.conftest import CHECKOUT
 from tests.oracle.test_two_layer import vectors
 

@@ -13,12 +13,18 @@ import torch
 from scipy.stats import norm
 
 from residual.stable_scaling import plain
-from residual.stable_scaling.network import layers
+from residual.stable_scaling.network import propagation
 from residual.stable_scaling.network.gradients import backpropagate, gradient_norms
-from residual.stable_scaling.network.layers import basis_of, transposed
-from residual.stable_scaling.network.model import Weights, draw
 from residual.stable_scaling.network.products import largest_norms, pairs_of
-from residual.stable_scaling.network.propagation import first_states, inputs_of, normalized, propagate, states
+from residual.stable_scaling.network.propagation import (
+    basis_of,
+    first_states,
+    inputs_of,
+    normalized,
+    propagate,
+    states,
+    transposed,
+)
 from residual.stable_scaling.network.setting import (
     PLAIN,
     Network,
@@ -28,6 +34,7 @@ from residual.stable_scaling.network.setting import (
     promised,
     stable_tau,
 )
+from residual.stable_scaling.network.training import Weights, draw
 
 # Kolmogorov-Smirnov with two samples of n: this times sqrt(2/n) is passed by one comparison in a million.
 ONE_IN_A_MILLION = 2.69
@@ -202,7 +209,7 @@ def test_networks_side_by_side_have_the_bytes_that_each_has_alone(monkeypatch: p
     networks = [Network(10, depth, tau) for depth in (3, 40, 17) for tau in (0.1, 0.4)]
     inputs, _ = inputs_of(Samples("sphere", 3, 9), None, 4, range(2))
     alone = [propagate([network], inputs, 4, 4, range(2))[0] for network in networks]
-    monkeypatch.setattr(layers, "AT_ONCE", 7 * 2 * 10 * 3)  # blocks of seven layers
+    monkeypatch.setattr(propagation, "AT_ONCE", 7 * 2 * 10 * 3)  # blocks of seven layers
     together = propagate(networks, inputs, 4, 4, range(2))
     assert all(map(np.array_equal, together, alone))
 

@@ -14,20 +14,23 @@ from math import pi, radians, sqrt
 import numpy as np
 import pytest
 
-from residual.shortcut_importance.reduced.population import angle_between, descend, loss, spurious_output
-from residual.shortcut_importance.reduced.reduced import (
+from residual.shortcut_importance.proposition import angle_between, descend, loss, spurious_output
+from residual.shortcut_importance.simulation import (
+    CNN,
+    RESNET,
     SUCCESS,
     TRAPPED,
     UNDECIDED,
+    Setting,
     advance,
+    by_run,
     decided,
     distance,
     follow,
     outcomes,
+    starts,
 )
-from residual.shortcut_importance.reduced.reduced import loss as reduced_loss
-from residual.shortcut_importance.reduced.setting import CNN, RESNET, Setting, by_run
-from residual.shortcut_importance.reduced.starts import starts
+from residual.shortcut_importance.simulation import loss as reduced_loss
 
 SETTING = Setting(16, 8, radians(86.76), 4.23 * 16, 0.413 * sqrt(4.23 * 16), 0.3 / 16, 1.0, 0, 11_000)
 

@@ -13,10 +13,10 @@ from tests.conftest import CHECKOUT
 NUMPY_ONLY = (
     "resaudit.jobs.runner",
     "resaudit.data.whiten",
-    "residual.identity_matters.linear.factoring",
+    "residual.identity_matters.linear.factorization",
     "residual.stable_scaling.network.gradients",
     "residual.stable_scaling.network.propagation",
-    "residual.shortcut_importance.reduced.reduced",
+    "residual.shortcut_importance.simulation",
 )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import Examined, panels
-from residual.images.measured import LayerCounts
+from residual.identity_matters.jobs.count import LayerCounts
 
 MILLION = 1e6
 NAMES = {"cifar": "CIFAR", "imagenet": "ImageNet"}

@@ -9,8 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import Coordinates, Look, Panel, panels
-from residual.identity_matters.linear.factoring import SOLVES
-from residual.identity_matters.linear.factorization import product_tolerance, split
+from residual.identity_matters.linear.factorization import SOLVES, product_tolerance, split
 from residual.identity_matters.linear.measured import Factored
 
 PRODUCT = "product = R"

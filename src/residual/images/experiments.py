@@ -9,23 +9,19 @@ from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.paper import Coordinates, Data, Experiment, Job, Product, at, bounded, different
 from residual.images.jobs import TrainImages
-from residual.images.records import Records
-from residual.images.schedule import Schedule
+from residual.images.schedule import Records, Schedule
 from residual.images.setting import Network, Recipe, check
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LARGEST_DEPTH = 10_000
-LARGEST_EPOCHS = 10_000
 LARGEST_STEPS = 10_000_000
-LARGEST_SAMPLES = 10_000_000
 LARGEST_BATCH = 100_000
 
 Reading = Literal["last", "best", "best_of_halves"]
 """The test error of the last epoch, the least so far, or the least so far on either half of the test images."""
 Steps = Annotated[int, Field(ge=1, le=LARGEST_STEPS)]
-ImageDepth = Annotated[int, Field(ge=3, le=LARGEST_DEPTH)]
+ImageDepth = Annotated[int, Field(ge=3, le=10_000)]
 """Layers of a network on images."""
 ImageDepths = Annotated[list[ImageDepth], Field(min_length=1), AfterValidator(different)]
 
@@ -62,8 +58,8 @@ class ImageTraining(Experiment):
     runs: bounded.Runs
     runs_per_job: bounded.Runs = 5
     shared_start: bool = False
-    samples: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)] | None = None
-    epochs: Annotated[int, Field(ge=1, le=LARGEST_EPOCHS)] | None = None
+    samples: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    epochs: Annotated[int, Field(ge=1, le=10_000)] | None = None
     steps: Steps | None = None
     learning_rates: bounded.Rates
     milestones: Annotated[list[Steps], AfterValidator(different)]

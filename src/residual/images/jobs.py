@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from resaudit.paper import Cost, DataError, Execution, Fetch, Job, Work
 from residual.images import costs
-from residual.images.records import Records
-from residual.images.schedule import Schedule
+from residual.images.schedule import Records, Schedule
 from residual.images.setting import Network, Recipe
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ class TrainImages(Job):
 
     @property
     def stem(self) -> str:
-        """The network's family."""
         return self.network.family
 
     def cost(self, execution: Execution) -> Cost:
@@ -73,8 +71,7 @@ class TrainImages(Job):
         return Cost.START.megabytes + MEGABYTES_HELD + 2 * images * prod(shape) / 1e6 + FRAGMENTS * largest
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Train; raises as :func:`residual.images.engine.train`."""
-        from residual.images.engine import train
+        from residual.images.training import train
 
         return {"records.npz": train(self, work)}
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from residual.images.layout import memory_format
+from residual.images.networks.layers import memory_format
 
 
 class FlatParameters:

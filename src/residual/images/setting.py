@@ -39,6 +39,19 @@ class AllConvolutional:
     family: Literal["all_convolutional"] = "all_convolutional"
 
 
+@dataclass(frozen=True)
+class Architecture:
+    """Any all-convolutional residual network, layer by layer."""
+
+    inputs: int  # channels of an image
+    first_outputs: int  # channels of the first convolution
+    first_kernel: int  # its height and width
+    first_stride: int
+    kernel: int  # height and width of all others
+    stages: tuple[tuple[int, int, int], ...]  # channels, blocks of two convolutions, stride of the first of them
+    classes: int  # r
+
+
 Network = Annotated[PreActivation | PostActivation | AllConvolutional, Field(discriminator="family")]
 
 

@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Literal
 
 from resaudit.paper import Check, Measured, take
-from residual.shortcut_importance.trajectories import FOLLOWED
 
 if TYPE_CHECKING:
     import pandas as pd
 
+FOLLOWED = "trajectory"
+"""The property of the rows of figure ``theory`` that hold trajectories."""
 MEANINGS = {
     "turn": ("share of the filter's whole turn that happens in stage I", "share"),
     "projection": ("a.a*/||a*||^2 at the end of stage I", "projection"),

@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.paper import Coordinates, Data, Experiment, Job, Model, Product, at, bounded, different
-from residual.shortcut_importance.jobs import Proposition, Simulate
-from residual.shortcut_importance.reduced.measured import Sizes
-from residual.shortcut_importance.reduced.setting import (
+from residual.shortcut_importance.jobs import Proposition, Simulate, Sizes
+from residual.shortcut_importance.simulation import (
     RESNET,
     SUCCESS,
     TRAPPED,

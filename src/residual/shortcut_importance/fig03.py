@@ -8,11 +8,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from resaudit.paper import Coordinates, panels
+from residual.shortcut_importance.figures import LOOKS, trajectories
 from residual.shortcut_importance.jobs import Simulate, Simulated
-from residual.shortcut_importance.rates import LOOKS
-from residual.shortcut_importance.reduced.reduced import projection
-from residual.shortcut_importance.reduced.starts import starts
-from residual.shortcut_importance.trajectories import trajectories
+from residual.shortcut_importance.simulation import projection, starts
 
 BASIN, RUN = "basin", "run"
 BASINS = ListedColormap(["#eeeeee", "#dcebf5", "#f9dfcc"])
@@ -22,7 +20,7 @@ BASINS = ListedColormap(["#eeeeee", "#dcebf5", "#f9dfcc"])
 def table(results: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> pd.DataFrame:
     """Rows of kind ``run``, then of kind ``basin``: one of each point of the grid, with its ``outcome``.
 
-    Columns: kind, those of :func:`~residual.shortcut_importance.trajectories.trajectories`, and
+    Columns: kind, those of :func:`~residual.shortcut_importance.figures.trajectories`, and
     outcome (0: undecided, 1: global, 2: spurious optimum).
     """
     followed = {place: (job, simulated) for place, (job, simulated) in results.items() if job.steps}

@@ -4,14 +4,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import legend_above, panels
-from residual.shortcut_importance.rates import DERIVED, LOOKS, rates_table
+from residual.shortcut_importance.figures import DERIVED, LOOKS
+from residual.shortcut_importance.figures import rates_table as table
 
 __all__ = ["DERIVED", "plot", "table"]
-
-
-def table(counts: pd.DataFrame) -> pd.DataFrame:
-    """The columns of :func:`~residual.shortcut_importance.rates.rates_table`."""
-    return rates_table(counts)
 
 
 def plot(table: pd.DataFrame) -> Figure:

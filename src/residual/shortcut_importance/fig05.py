@@ -1,26 +1,20 @@
 """Figure 5: two trajectories from one start, with and without warm-up."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.paper import Coordinates, legend_above, panels
-from residual.shortcut_importance.jobs import Simulate, Simulated
-from residual.shortcut_importance.rates import LOOKS
-from residual.shortcut_importance.trajectories import trajectories
+from resaudit.paper import legend_above, panels
+from residual.shortcut_importance.figures import LOOKS
+from residual.shortcut_importance.figures import trajectories as table
+
+__all__ = ["plot", "table"]
 
 QUANTITIES = {
     "angle": "angle of $v$ to $v^*$",
     "distance": r"$\|a-a^*\|\,/\,\|a^*\|$",
     "loss": r"loss $/\,\|a^*\|^2$",
 }
-
-
-def table(results: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> pd.DataFrame:
-    """The columns of :func:`~residual.shortcut_importance.trajectories.trajectories`."""
-    return trajectories(results)
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -6,15 +6,14 @@ from typing import Annotated, Any
 import numpy as np
 
 from resaudit.paper import Cost, Job, Tolerance, Work, arrays
-from residual.shortcut_importance.reduced.measured import Checked, Sizes
-from residual.shortcut_importance.reduced.setting import Setting, by_run
+from residual.shortcut_importance.simulation import Setting, by_run
 
 RUNS_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What became of the runs, by :func:`~residual.shortcut_importance.reduced.reduced.outcomes` and ``follow``."""
+    """What became of the runs, by :func:`~residual.shortcut_importance.simulation.outcomes` and ``follow``."""
 
     # A start on the border of two basins falls to either side.
     outcomes: Annotated[
@@ -38,21 +37,18 @@ class Simulate(Job):
 
     network: str  # resnet-warm-up, resnet or cnn
     settings_of_runs: tuple[Setting, ...]  # each gets the same number of runs
-    start: str  # law of the start, of reduced.starts.LAWS
+    start: str  # law of the start: ball, sphere, worst or grid
     runs: int  # of each setting
     seed: int  # of all draws
     steps: tuple[int, ...] = ()  # after which the states are kept
 
     @property
     def stem(self) -> str:
-        """Network and number of patches."""
         patches = sorted({setting.patches for setting in self.settings_of_runs})
         return f"{self.network}-k{patches[0]}" + (f"to{patches[-1]}" if len(patches) > 1 else "")
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Simulate."""
-        from residual.shortcut_importance.reduced.reduced import follow, outcomes
-        from residual.shortcut_importance.reduced.starts import starts
+        from residual.shortcut_importance.simulation import follow, outcomes, starts
 
         settings, at_once = self.settings_of_runs, max(1, RUNS_AT_ONCE // self.runs)
         first = [starts(self.network, self.start, setting, self.seed, self.runs) for setting in settings]
@@ -68,23 +64,43 @@ class Simulate(Job):
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """The sizes and draws of a check."""
+
+    patches: tuple[int, ...]  # every k, with every p
+    filter_sizes: tuple[int, ...]  # every p
+    draws: int  # of teacher and student at each size
+    samples: int  # of the inputs, for the Monte Carlo
+    steps: int  # of gradient descent with full vectors
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Checks as columns, each of shape (rows,)."""
+
+    property: arrays.Text  # what is checked, in a few words
+    patches: arrays.Int  # k
+    filter_size: arrays.Int  # p
+    draw: arrays.Int  # number of the random draw of teacher and student
+    # The largest discrepancy, on the scale that the checking function documents.
+    error: Annotated[arrays.Float, Tolerance.ERROR]
+    # The bound on it, from double precision or from the Monte Carlo's errors.
+    tolerance: Annotated[arrays.Float, Tolerance.LIMIT]
+
+
+@dataclass(frozen=True)
 class Proposition(Job):
     """The closed forms against Monte Carlo, automatic differentiation and full vectors."""
 
     kind = "proposition"
+    stem = "proposition-16"
     files = {"checked.npz": Checked}
     typical = Cost(5.0, 620.0)
 
     sizes: Sizes
-    seed: int
-
-    @property
-    def stem(self) -> str:
-        """Its number."""
-        return "proposition-16"
+    seed: int  # of all draws
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Check."""
-        from residual.shortcut_importance.reduced.verification import check
+        from residual.shortcut_importance.proposition import check
 
-        return {"checked.npz": check(self.sizes, self.seed)}
+        return {"checked.npz": Checked(*map(np.array, zip(*check(self.sizes, self.seed), strict=True)))}

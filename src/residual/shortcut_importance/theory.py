@@ -9,16 +9,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import Coordinates, Look, panels
+from residual.shortcut_importance.checks import FOLLOWED
+from residual.shortcut_importance.figures import LOOKS, trajectories
 from residual.shortcut_importance.jobs import Proposition
-from residual.shortcut_importance.rates import LOOKS
-from residual.shortcut_importance.trajectories import FOLLOWED, trajectories
 
 
 def table(results: Mapping[Coordinates, Any]) -> pd.DataFrame:
     """Rows of checks, then one of each run and step, property ``trajectory``.
 
     Columns: property, patches, filter_size, draw (the run of a trajectory), error, tolerance; step, time, stage,
-    angle, projection, distance, loss as in :func:`~residual.shortcut_importance.trajectories.trajectories`.
+    angle, projection, distance, loss as in :func:`~residual.shortcut_importance.figures.trajectories`.
     """
     ((_, checked),) = (pair for pair in results.values() if isinstance(pair[0], Proposition))
     runs = trajectories({place: pair for place, pair in results.items() if not isinstance(pair[0], Proposition)})
@@ -28,7 +28,7 @@ def table(results: Mapping[Coordinates, Any]) -> pd.DataFrame:
 
 def _tolerances(table: pd.DataFrame) -> "pd.Series[float]":
     """Of the Monte Carlo, the reduction and the closed forms; no size changes them."""
-    from residual.shortcut_importance.reduced.verification import REDUCTION_TOLERANCE, ROUNDINGS, STANDARD_ERRORS
+    from residual.shortcut_importance.proposition import REDUCTION_TOLERANCE, ROUNDINGS, STANDARD_ERRORS
 
     limits = pd.Series(ROUNDINGS * float(np.finfo(float).eps), table.index)
     limits[table["property"] == FOLLOWED] = np.nan

@@ -4,8 +4,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import Look, panels
-from residual.shortcut_importance.rates import RATE
-from residual.shortcut_importance.reduced.setting import WARM_UP
+from residual.shortcut_importance.figures import RATE
+from residual.shortcut_importance.simulation import WARM_UP
 
 DERIVED = RATE
 

@@ -22,7 +22,7 @@ from residual.identity_matters import theorem21, theorem22
 from residual.identity_matters.linear import dominance as dominance_at
 from residual.identity_matters.linear import factorization
 from residual.identity_matters.linear.dominance import dominated
-from residual.identity_matters.linear.factoring import factored
+from residual.identity_matters.linear.factorization import factored
 from residual.identity_matters.linear.measured import Descended, Factorizations, Points
 from tests.conftest import assert_read_back, configured, smoke_figure
 from tests.refusals import refused

@@ -16,12 +16,12 @@ from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import Execution, Work
 from resaudit.plan.composition import load
 from resaudit.plan.plan import plan_figure
+from residual.identity_matters.jobs.count import count_layers
 from residual.identity_matters.relu import network
 from residual.identity_matters.table1 import printed
 from residual.identity_matters.table1 import table as table1
 from residual.identity_matters.theorem32 import table as theorem32
-from residual.images.measured import Architecture
-from residual.images.networks.all_convolutional import count_layers
+from residual.images.setting import Architecture
 from tests.conftest import configured
 
 PAPER = "identity_matters"

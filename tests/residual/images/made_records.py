@@ -9,7 +9,7 @@ from resaudit.base.files import sha256_of, write_json
 from resaudit.jobs.job import Job
 from resaudit.jobs.results import save_arrays
 from residual.images.jobs import TrainImages
-from residual.images.records import Records
+from residual.images.schedule import Records
 from tests.ran import RAN
 
 IMAGES = 50_000

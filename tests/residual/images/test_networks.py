@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import nn
 
-from residual.images.networks.build import build
 from residual.images.networks.layers import BatchNorm
+from residual.images.networks.residual import build
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, check
 
 

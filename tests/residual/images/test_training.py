@@ -25,7 +25,7 @@ from resaudit.plan.plan import FigurePlan, execution_of, make_plan, plan_figure
 from resaudit.plan.words import deviations
 from residual.images.experiments import Reading, reported
 from residual.images.jobs import TrainImages
-from residual.images.records import Records
+from residual.images.schedule import Records
 from residual.images.setting import PostActivation, PreActivation
 from tests.conftest import configured
 from tests.residual import test_print as print_rules

@@ -15,9 +15,8 @@ from resaudit.base.errors import ResauditError
 from resaudit.figures.drawing import figure_module
 from resaudit.jobs.job import Execution, Work
 from resaudit.plan.figure import Figure
-from residual.shortcut_importance.checks import TwoStages
+from residual.shortcut_importance.checks import FOLLOWED, TwoStages
 from residual.shortcut_importance.table1 import printed
-from residual.shortcut_importance.trajectories import FOLLOWED
 from tests.conftest import assert_read_back, smoke_figure
 
 PAPER = "shortcut_importance"

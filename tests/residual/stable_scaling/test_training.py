@@ -21,7 +21,7 @@ from resaudit.figures.sweeps import common_rates
 from resaudit.plan.check import Check
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from residual.stable_scaling.network.losses import Losses
+from residual.stable_scaling.jobs.train_scaled import Losses
 from tests.claims.made import result, verdict
 from tests.conftest import assert_read_back, configured, smoke_figure
 

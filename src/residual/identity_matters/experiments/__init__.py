@@ -1,7 +1,6 @@
 """The experiments of "Identity Matters in Deep Learning"."""
 
-from residual.identity_matters.experiments.images import AllConvolutionalTraining
 from residual.identity_matters.experiments.linear import Theorem21, Theorem22
-from residual.identity_matters.experiments.relu import Expressivity, ParameterCounts
+from residual.identity_matters.experiments.relu import AllConvolutionalTraining, Expressivity, ParameterCounts
 
 __all__ = ["AllConvolutionalTraining", "Expressivity", "ParameterCounts", "Theorem21", "Theorem22"]

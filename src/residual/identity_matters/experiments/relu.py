@@ -1,6 +1,6 @@
-"""Networks with ReLUs: finite-sample expressivity, and counts of parameters."""
+"""Networks with ReLUs: finite-sample expressivity, counts of parameters, and training on images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -21,7 +21,8 @@ from residual.identity_matters.relu.measured import (
     Case,
     LemmaSizes,
 )
-from residual.images.measured import Architecture
+from residual.images.experiments import ImageTraining
+from residual.images.setting import AllConvolutional, Architecture
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,11 +36,8 @@ Width = Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]
 Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
 Samples = Annotated[int, Field(ge=2, le=1_000_000)]
 Share = Annotated[float, Field(gt=0, lt=1)]
-Law = Literal["orthogonal", "gaussian"]
 Channels = Annotated[int, Field(ge=1, le=100_000)]
 Few = Annotated[int, Field(ge=1, le=1000)]
-
-
 LemmaWidth = Annotated[int, Field(ge=32, le=LARGEST_WIDTH, multiple_of=2)]
 LemmaMargin = Annotated[float, Field(gt=0, le=LARGEST_MARGIN)]
 LemmaConstant = Annotated[float, Field(gt=0, le=10)]
@@ -69,7 +67,7 @@ class Expressivity(Experiment, name="expressivity"):
 
     samples: Samples
     width: Width
-    projection: Law
+    projection: Literal["orthogonal", "gaussian"]
     share: Share
     labels: Annotated[list[Literal["given", "random"]], Field(min_length=1), AfterValidator(different)]
     narrow: Widths
@@ -158,7 +156,7 @@ class Stage(Model):
 
 
 class ArchitectureKeys(Model):
-    """An architecture; :class:`~residual.images.measured.Architecture` has the meaning of the keys.
+    """An architecture; :class:`~residual.images.setting.Architecture` has the meaning of the keys.
 
     Attributes:
         first_outputs: channels after the first convolution.
@@ -212,3 +210,33 @@ class ParameterCounts(Experiment, name="parameter_counts"):
     def in_words(self) -> dict[str, Any]:
         """The networks by name; their layers are in the table."""
         return {"networks": ", ".join(self.networks), "published": None}
+
+
+class AllConvolutionalTraining(ImageTraining, name="all_convolutional_training"):
+    """Table 1's network, and the same with what section 4.1 says it was compared with.
+
+    Attributes:
+        networks: ``published``; ``usual-init``: residual convolutions of deviation 1/(k sqrt(c)) instead of 1/(k^2 c);
+            ``trained-projection``: the last layer is trained.
+        blocks: number of blocks in each of the three stages.
+        projection: law of the fixed last layer.
+        leak: slope of the ReLUs below zero.
+        last_relu: a ReLU comes before the average pool.
+    """
+
+    networks: Annotated[  # type: ignore[assignment]
+        list[Literal["published", "usual-init", "trained-projection"]], Field(min_length=1), AfterValidator(different)
+    ]
+    blocks: Annotated[int, Field(ge=1, le=1000)]
+    projection: Literal["uniform", "normal"]
+    leak: Annotated[float, Field(ge=0, lt=1)]
+    last_relu: bool
+
+    def places(self) -> Iterator[tuple[str, int]]:
+        """Every network; its depth is the number of its convolutions."""
+        return ((name, 1 + 6 * self.blocks) for name in self.networks)
+
+    def network(self, name: str, depth: int) -> AllConvolutional:
+        """A network's settings."""
+        projection = "trained" if name == "trained-projection" else self.projection
+        return AllConvolutional(self.blocks, name != "usual-init", projection, self.leak, self.last_relu)

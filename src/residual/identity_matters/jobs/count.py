@@ -1,10 +1,25 @@
 """The convolutions of a network and their trainable weights, counted in the network itself."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from resaudit.paper import Cost, Job, Work
-from residual.images.measured import Architecture, LayerCounts
+import numpy as np
+
+from resaudit.paper import Cost, Job, Work, arrays
+from residual.images.setting import AllConvolutional, Architecture
+
+
+@dataclass(frozen=True)
+class LayerCounts:
+    """The convolutions of a network as columns, each of shape (rows,)."""
+
+    layer: arrays.Text  # its name
+    kernel: arrays.Int  # height and width
+    inputs: arrays.Int  # channels
+    outputs: arrays.Int  # channels
+    stride: arrays.Int  # in both directions
+    weights: arrays.Int  # trainable ones
+    trainable: Annotated[arrays.Int, arrays.Shape()]  # of the whole network
 
 
 @dataclass(frozen=True)
@@ -20,11 +35,27 @@ class Count(Job):
 
     @property
     def stem(self) -> str:
-        """The network."""
         return self.network
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Build and count."""
-        from residual.images.networks.all_convolutional import count_layers
-
         return {"counts.npz": count_layers(self.architecture)}
+
+
+def count_layers(plan: Architecture) -> LayerCounts:
+    """Every convolution of the network, built without memory, and its number of trainable weights."""
+    import torch
+
+    from residual.images.networks.all_convolutional import AllConvolutionalNetwork
+    from residual.images.networks.layers import Convolution
+
+    with torch.device("meta"):
+        network = AllConvolutionalNetwork(plan, AllConvolutional())
+    rows = []
+    for name, layer in network.named_modules():
+        if isinstance(layer, Convolution):
+            outputs, inputs, kernel, _ = layer.weight.shape
+            rows.append((name, kernel, inputs, outputs, layer.stride, sum(p.numel() for p in layer.parameters())))
+    names, *numbers = zip(*rows, strict=True)
+    kernels, inputs_, outputs_, strides, weights = map(np.array, numbers)
+    trainable = np.array(sum(p.numel() for p in network.parameters()))
+    return LayerCounts(np.array(names), kernels, inputs_, outputs_, strides, weights, trainable)

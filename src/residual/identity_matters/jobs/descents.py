@@ -27,7 +27,6 @@ class Descents(Job):
 
     @property
     def stem(self) -> str:
-        """The kind of maps."""
         return self.target.replace(" ", "-")
 
     def cost(self, execution: Execution) -> Cost:
@@ -39,11 +38,9 @@ class Descents(Job):
         return Cost(Cost.START.seconds + seconds, Cost.START.megabytes + 2 * 8e-6 * numbers)
 
     def reads(self, results: Path) -> list[Path]:
-        """The moments."""
         return self.data.written(results, "moments.npz")
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Descend; raises ResauditError as :meth:`resaudit.data.whiten.Whiten.moments`."""
         from residual.identity_matters.linear.descent import descended
 
         real = self.data.moments(work.results)

@@ -23,7 +23,6 @@ class Dominance(Job):
 
     @property
     def stem(self) -> str:
-        """Whether a search ran."""
         return "searched" if self.points.iterations else "random"
 
     @property
@@ -39,7 +38,6 @@ class Dominance(Job):
         return Cost(Cost.START.seconds + SECONDS_PER_LAYER * layers * (1 + points.iterations), Cost.START.megabytes)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Evaluate."""
         from residual.identity_matters.linear.dominance import dominated
 
         return {"dominated.npz": dominated(self.points, self.seed)}

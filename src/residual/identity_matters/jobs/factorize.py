@@ -23,16 +23,13 @@ class Factorize(Job):
 
     @property
     def stem(self) -> str:
-        """The kind of maps."""
         return self.family
 
     def reads(self, results: Path) -> list[Path]:
-        """The moments."""
         return self.data.written(results, "moments.npz")
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Factor; raises ResauditError as :meth:`resaudit.data.whiten.Whiten.moments`."""
-        from residual.identity_matters.linear.factoring import factored
+        from residual.identity_matters.linear.factorization import factored
 
         real = self.data.moments(work.results).optimal_map
         return {"factored.npz": factored(self.family, self.sizes, self.seed, real)}

@@ -12,19 +12,14 @@ class Lemma(Job):
     """One block for each size and draw."""
 
     kind = "lemma"
+    stem = "lemma-b1"
     files = {"checked.npz": LemmaChecked}
     typical = Cost(5.0, 650.0)
 
     sizes: LemmaSizes  # widths, margins, constants, draws
     seed: int  # the seed of all draws
 
-    @property
-    def stem(self) -> str:
-        """The lemma's number."""
-        return "lemma-b1"
-
     def run(self, work: Work) -> dict[str, Any]:
-        """Check."""
         from residual.identity_matters.relu.lemma import check_lemma
 
         return {"checked.npz": check_lemma(self.sizes, self.seed)}

@@ -38,7 +38,6 @@ class Memorize(Job):
 
     @property
     def stem(self) -> str:
-        """Data set, largest n and number of cases."""
         return f"{self.data.dataset.name}-n{max(case.samples for case in self.cases)}-{len(self.cases)}cases"
 
     def cost(self, execution: Execution) -> Cost:
@@ -64,7 +63,6 @@ class Memorize(Job):
         return Cost(seconds, MEGABYTES + BYTES_OF_POINTS * largest / 1e6, threads)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Build and run."""
         from resaudit.paper import Progress
         from residual.identity_matters.relu.memorize import LabelledImages, memorize
 

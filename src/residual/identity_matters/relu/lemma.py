@@ -6,8 +6,7 @@ import numpy as np
 import torch
 
 from residual.identity_matters.relu.measured import LemmaChecked, LemmaSizes
-from residual.identity_matters.relu.network import Network, moved_bound
-from residual.identity_matters.relu.points import on_sphere
+from residual.identity_matters.relu.network import Network, moved_bound, on_sphere
 
 
 def check_lemma(sizes: LemmaSizes, seed: int) -> LemmaChecked:

@@ -8,14 +8,18 @@ import numpy as np
 import torch
 
 from residual.identity_matters.relu.measured import GIVEN, IMAGES, SINGLE, Case, Expressed
-from residual.identity_matters.relu.network import Network, Passage, count_parameters, output_bound, run
-from residual.identity_matters.relu.points import (
+from residual.identity_matters.relu.network import (
+    Network,
+    Passage,
+    count_parameters,
     distinct,
     least_distances,
     on_sphere,
+    output_bound,
     project,
     random_labels,
     random_points,
+    run,
     surrogates,
 )
 

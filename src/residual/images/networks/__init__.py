@@ -1,1 +1,1 @@
-"""The networks for images: one module for each family, and what they share."""
+"""The networks for images, and the layers that they share."""

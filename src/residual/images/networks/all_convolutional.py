@@ -12,9 +12,8 @@ import torch
 from torch import nn
 from torch.nn.functional import avg_pool2d, conv2d, leaky_relu_, pad
 
-from residual.images.measured import Architecture, LayerCounts
 from residual.images.networks.layers import Convolution, RandomLayer, add_stages, average, fill
-from residual.images.setting import AllConvolutional
+from residual.images.setting import AllConvolutional, Architecture
 
 
 class SameConvolution(Convolution):
@@ -120,18 +119,3 @@ def architecture(setting: AllConvolutional, channels: int, classes: int) -> Arch
     """Table 1's network for CIFAR, with any number of blocks in a stage."""
     blocks = setting.blocks
     return Architecture(channels, 16, 3, 1, 3, ((64, blocks, 1), (128, blocks, 2), (256, blocks, 2)), classes)
-
-
-def count_layers(plan: Architecture) -> LayerCounts:
-    """Every convolution of the network, built without memory, and its number of trainable weights."""
-    with torch.device("meta"):
-        network = AllConvolutionalNetwork(plan, AllConvolutional())
-    rows = []
-    for name, layer in network.named_modules():
-        if isinstance(layer, Convolution):
-            outputs, inputs, kernel, _ = layer.weight.shape
-            rows.append((name, kernel, inputs, outputs, layer.stride, sum(p.numel() for p in layer.parameters())))
-    names, *numbers = zip(*rows, strict=True)
-    kernels, inputs_, outputs_, strides, weights = map(np.array, numbers)
-    trainable = np.array(sum(p.numel() for p in network.parameters()))
-    return LayerCounts(np.array(names), kernels, inputs_, outputs_, strides, weights, trainable)

@@ -8,7 +8,14 @@ import torch
 from torch import nn
 from torch.nn.functional import avg_pool2d, batch_norm, conv2d, linear, pad
 
-from residual.images.layout import memory_format
+
+def memory_format(device: torch.device) -> torch.memory_format:
+    """The format in which convolutions in single precision are fastest: on a CPU channels_last, on a GPU contiguous.
+
+    cuDNN would turn channels_last into contiguous before its fastest algorithms, and back.
+    """
+    return torch.channels_last if device.type == "cpu" else torch.contiguous_format
+
 
 MOMENTUM = 0.1
 EPSILON = 1e-5

@@ -30,10 +30,6 @@ Width = Annotated[int, Field(ge=2, le=16_384)]
 Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
 Powers = Annotated[list[Annotated[float, Field(ge=0, le=2)]], Field(min_length=1), AfterValidator(different)]
 """a of tau = L^-a."""
-Share = Annotated[float, Field(gt=0, lt=1)]
-Kept = Annotated[int, Field(ge=2, le=1000)]
-Count = Annotated[int, Field(ge=1, le=1000)]
-Law = Literal["mnist", "sphere"]
 
 
 class Initialised(Experiment):
@@ -48,12 +44,12 @@ class Initialised(Experiment):
         kept: layers of a network whose values are kept.
     """
 
-    inputs: Annotated[list[Law], Field(min_length=1), AfterValidator(different)]
+    inputs: Annotated[list[Literal["mnist", "sphere"]], Field(min_length=1), AfterValidator(different)]
     norm: Literal["each", "mean", "pixels"] = "each"
     start: Literal["gaussian", "uniform", "unit"] = "gaussian"
-    samples: Count
+    samples: Annotated[int, Field(ge=1, le=1000)]
     runs: bounded.Runs
-    kept: Kept
+    kept: Annotated[int, Field(ge=2, le=1000)]
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """Each job with its result, by coordinates."""
@@ -79,7 +75,7 @@ class Stable(Model):
         depths: L.
     """
 
-    c: Share
+    c: Annotated[float, Field(gt=0, lt=1)]
     width: Width
     depths: Depths
 

@@ -1,6 +1,6 @@
-"""Training at every depth and learning rate."""
+"""Training at every depth and learning rate, and on images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -25,13 +25,48 @@ from resaudit.paper import (
     in_words,
     sweeps,
 )
+from residual.images.experiments import ImageDepths, ImageTraining
+from residual.images.setting import PostActivation
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 
 if TYPE_CHECKING:
     import pandas as pd
 
+WITH_BATCH_NORM = {"batch-norm": None, "batch-norm-tau": 0.5}
+"""The power a of tau = L^-a; None: no tau."""
+WITHOUT = {"L^-0.25": 0.25, "L^-0.5": 0.5, "L^-1": 1.0}
+
+
+class PostActivationTraining(ImageTraining, name="postactivation_training"):
+    """Residual networks relu(x + tau B(x)) with and without batch norm.
+
+    Attributes:
+        networks: ``batch-norm``, ``batch-norm-tau`` (tau = 1/sqrt(L)), and without batch norm ``L^-a`` (tau = L^-a).
+        depths: layers, two more than a multiple of six; L is the number of blocks.
+        learnable: tau is trained in networks without batch norm.
+    """
+
+    depths: ImageDepths
+    learnable: bool
+
+    def places(self) -> Iterator[tuple[str, int]]:
+        """Every network at every depth."""
+        return ((name, depth) for name in self.networks for depth in self.depths)
+
+    def network(self, name: str, depth: int) -> PostActivation:
+        """A network's settings.
+
+        Raises:
+            ValueError: no network has that name; the message continues the protocol's name.
+        """
+        known = WITH_BATCH_NORM | WITHOUT
+        if name not in known:
+            raise ValueError(f"has the network {name!r}; allowed: {', '.join(known)}")
+        normed = name in WITH_BATCH_NORM
+        return PostActivation(depth, normed, known[name], self.learnable and not normed)
+
+
 PLAIN = "feedforward"
-LARGEST_WIDTH = 10_000
 LARGEST_SAMPLES = 10_000_000
 LARGEST_STEPS = 1_000_000
 LARGEST_RATE = 1e6
@@ -78,7 +113,7 @@ class ScaledTraining(Experiment, name="scaled_training"):
 
     networks: Annotated[list[Network], Field(min_length=1), AfterValidator(different)]
     depths: Annotated[list[LayerCount], Field(min_length=1), AfterValidator(different)]
-    width: Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]
+    width: Annotated[int, Field(ge=1, le=10_000)]
     runs: bounded.Runs
     samples: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)]
     batch: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)]

@@ -1,6 +1,6 @@
 """The base of all jobs about networks at initialisation: runs in groups, and a checkpoint between two groups."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -36,7 +36,6 @@ class AtInitialisation(Job):
 
     @property
     def stem(self) -> str:
-        """Inputs, widths and depths."""
         widths, depths = ({getattr(each, name) for each in self.networks} for name in ("width", "depth"))
         spans = [f"{min(each)}" + (f"to{max(each)}" if len(each) > 1 else "") for each in (widths, depths)]
         return f"{self.samples.law}-width{spans[0]}-depth{spans[1]}"
@@ -90,12 +89,9 @@ class AtInitialisation(Job):
         self, together: Sequence[Places], numbers_of_run: Callable[[Network], int], most: int
     ) -> list[tuple[Places, range]]:
         """Groups of networks, each with runs side by side that hold at most ``most`` numbers, or one run."""
-        return [
-            (places, runs)
-            for places in together
-            for runs in self._side_by_side(max(numbers_of_run(self.networks[place]) for place in places), most)
-        ]
-
-    def _side_by_side(self, numbers_of_run: int, most: int) -> Iterator[range]:
-        size = max(1, most // numbers_of_run)
-        return (range(first, min(first + size, self.runs)) for first in range(0, self.runs, size))
+        groups = []
+        for places in together:
+            size = max(1, most // max(numbers_of_run(self.networks[place]) for place in places))
+            runs = (range(first, min(first + size, self.runs)) for first in range(0, self.runs, size))
+            groups += [(places, some) for some in runs]
+        return groups

@@ -29,7 +29,6 @@ class Backpropagate(AtInitialisation):
         return Cost(Cost.START.seconds + SECONDS_PER_NUMBER * self.numbers, Cost.START.megabytes + 200 + held)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Backpropagate."""
         from residual.stable_scaling.network.gradients import backpropagate
 
         def measure(places: Places, runs: range, inputs: np.ndarray, targets: np.ndarray) -> list[np.ndarray]:

@@ -33,7 +33,6 @@ class ProductNorms(AtInitialisation):
         return Cost(Cost.START.seconds + seconds * self.runs * self.samples.count, Cost.START.megabytes + held)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Measure run by run."""
         from residual.stable_scaling.network.products import largest_norms, pairs_of
         from residual.stable_scaling.network.propagation import first_states
 

@@ -4,8 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from residual.stable_scaling.network.layers import DrawnProducts, Source, basis_of, transposed
-from residual.stable_scaling.network.propagation import first_states, squares, variances_of
+from residual.stable_scaling.network.propagation import (
+    DrawnProducts,
+    Source,
+    basis_of,
+    first_states,
+    squares,
+    transposed,
+    variances_of,
+)
 from residual.stable_scaling.network.setting import BACKWARD, FORWARD, READOUT, Network, streams
 
 

@@ -127,11 +127,6 @@ def product_scale(c: float) -> float:
     return float(np.minimum(logs / 2, logs**2 / (16 * (1 + np.log1p(2 / eps)))).max())
 
 
-def torch_seed(*key: int) -> int:
-    """The seed of a torch generator that depends on all of these numbers."""
-    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
 def streams(seed: int, purpose: int, runs: Sequence[int]) -> list[np.random.Generator]:
     """A generator for each run."""
     return [np.random.default_rng([seed, purpose, run]) for run in runs]

@@ -1,28 +1,108 @@
 """Training of scaled residual networks by SGD: runs that differ only in seed and learning rate, all at once.
 
 The loss of a batch of b samples is the mean of |B h_L - y|^2 / 2; W_1 ... W_L are trained, A and B stay as drawn
-(arXiv 1903.07120, section 2 and theorem 9). The backward pass is written out: it keeps h_0 ... h_L and no gradient,
-since each layer's step is added to its weights as soon as it is known.
+(arXiv 1903.07120, section 2 and theorem 9); :mod:`residual.stable_scaling.plain` has the networks. Weights and the
+order of the samples depend on (seed, purpose, run) alone. The backward pass is written out: it keeps h_0 ... h_L and no
+gradient, since each layer's step is added to its weights as soon as it is known.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from residual.descent import AfterStep, Descent, Loop, begun, keep_nothing, run_steps
-from residual.stable_scaling.network.losses import Losses
-from residual.stable_scaling.network.model import Weights
+from residual.stable_scaling.network.setting import PLAIN, Variances
+
+WEIGHTS, ORDER = 1, 2
+"""The purposes of random streams."""
+Batches = Callable[[int], tuple[Tensor, Tensor]]
+"""Inputs (runs, inputs, b) and targets (runs, outputs, b) of each number of random draws at a step."""
 
 
-class Batches(Protocol):
-    """The samples of each step."""
+class Weights(NamedTuple):
+    """A, W_1 ... W_{L-1}, W_L and B; all may share leading dimensions, of runs.
+
+    Shapes: first (..., m, inputs), middle (..., L-1, m, m), last (..., m, m), readout (..., outputs, m).
+    """
+
+    first: Tensor
+    middle: Tensor
+    last: Tensor
+    readout: Tensor
+
+
+def draw(
+    inputs: int,
+    width: int,
+    depth: int,
+    outputs: int,
+    generator: torch.Generator,
+    variances: Variances = Variances(),  # noqa: B008  (an immutable constant)
+    dtype: torch.dtype = torch.float64,
+) -> Weights:
+    """Gaussian weights of one network with ``depth`` = L, on the generator's device; drawn as A, W_1 ... W_L, B."""
+
+    def gaussian(*shape: int, variance: float) -> Tensor:
+        entries = torch.randn(*shape, generator=generator, dtype=dtype, device=generator.device)
+        return entries.mul_(variance**0.5)
+
+    return Weights(
+        gaussian(width, inputs, variance=variances.first / width),
+        gaussian(depth - 1, width, width, variance=variances.middle / width),
+        gaussian(width, width, variance=variances.last / width),
+        gaussian(outputs, width, variance=variances.readout / outputs),
+    )
+
+
+class ShuffledBatches:
+    """Batches of images of norm one and their labels, one-hot; each epoch in another order, run by run.
+
+    Args:
+        images: unsigned bytes, shape (n, ...).
+        labels: shape (n,).
+        classes: number of labels.
+        size: of a batch, at most n; samples that are left over at the end of an epoch are not used.
+        seed: of the orders.
+        runs: numbers of the random draws.
+        like: gives dtype and device.
+    """
+
+    def __init__(
+        self, images: np.ndarray, labels: np.ndarray, classes: int, size: int, seed: int, runs: range, like: Tensor
+    ) -> None:
+        self._images = torch.tensor(images.reshape(len(images), -1), device=like.device)
+        self._targets = torch.eye(classes).to(like)[torch.tensor(labels.astype(np.int64))]
+        self._size, self._seed, self._runs, self._like = size, seed, runs, like
+        self._epoch, self._orders = -1, np.empty((len(runs), 0), dtype=np.int64)
 
     def __call__(self, step: int) -> tuple[Tensor, Tensor]:
-        """Inputs (runs, inputs, b) and targets (runs, outputs, b) of each number of random draws."""
+        """Inputs (runs, pixels, size) and targets (runs, classes, size) of a step."""
+        epoch, place = divmod(step, len(self._images) // self._size)
+        if epoch != self._epoch:
+            self._epoch, self._orders = epoch, self._of_epoch(epoch)
+        chosen = torch.tensor(self._orders[:, place * self._size : (place + 1) * self._size], device=self._like.device)
+        inputs = self._images[chosen].to(self._like.dtype)
+        inputs /= torch.linalg.vector_norm(inputs, dim=2, keepdim=True)
+        return inputs.mT, self._targets[chosen].mT
+
+    def _of_epoch(self, epoch: int) -> np.ndarray:
+        streams = (np.random.default_rng([self._seed, ORDER, run, epoch]) for run in self._runs)
+        return np.stack([stream.permutation(len(self._images)) for stream in streams])
+
+
+def drawn(inputs: int, width: int, depth: int, outputs: int, seed: int, runs: range, plain: bool) -> Weights:
+    """Weights of the runs of these numbers, float32 on the CPU, with a leading dimension; see :func:`draw`."""
+    each = []
+    for run in runs:
+        key = np.random.SeedSequence((seed, WEIGHTS, run)).generate_state(1, np.uint64)[0] >> np.uint64(1)
+        generator = torch.Generator().manual_seed(int(key))
+        variances = PLAIN if plain else Variances()
+        each.append(draw(inputs, width, depth, outputs, generator, variances, torch.float32))
+    return Weights(*(torch.stack(part) for part in zip(*each, strict=True)))
 
 
 def train(
@@ -34,8 +114,7 @@ def train(
     loop: Loop = iter,
     start: Descent[np.ndarray] | None = None,
     after_step: AfterStep = keep_nothing,
-    first: int = 0,
-) -> Losses:
+) -> np.ndarray:
     """Train every draw of the weights at every learning rate, rates outermost.
 
     Args:
@@ -47,7 +126,9 @@ def train(
         loop: wraps the range of steps, to show progress.
         start: state to resume from, of a training with the same arguments; the result has the same bits.
         after_step: called between two steps.
-        first: number of the first draw.
+
+    Returns:
+        The loss of each run's batch before each step, shape (steps, runs); infinite once a run has diverged.
 
     A run whose loss is not finite leaves the ensemble and costs nothing from then on.
     On one thread a run has the same bytes in any block of draws if the batch is even; with an odd one (5, 7) the last
@@ -59,7 +140,8 @@ def train(
     draw_of_run = torch.arange(draws, device=rates.device).repeat(len(rates))
     take_step = _BatchStep(weights, tau, rates.repeat_interleave(draws), draw_of_run, batches)
     final = run_steps(take_step, begun(layers, quantities=1, steps=steps, start=start), loop, after_step)
-    return Losses(np.repeat(learning_rates, draws), first + draw_of_run.cpu().numpy(), final.record[0])
+    record: np.ndarray = final.record[0]
+    return record
 
 
 @dataclass

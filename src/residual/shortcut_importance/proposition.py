@@ -1,16 +1,29 @@
-"""Proposition 16 against Monte Carlo and automatic differentiation, its critical points, and the exact reduction."""
+"""Proposition 16: the population loss with full vectors, its critical points, and what checks them.
+
+The student is sum_j a_j relu(Z_j.v) with a unit filter v, the teacher the same with a*, v*, and Z_j ~ N(0, I_p) for
+j = 1..k. The formulas are those of Du et al. 2017, Theorem 3.1; :mod:`residual.shortcut_importance.simulation` computes
+the same in three numbers. They are checked against Monte Carlo, automatic differentiation, and that reduction.
+"""
 
 from collections.abc import Iterator
-from itertools import repeat
+from itertools import product, repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from residual.shortcut_importance.reduced.measured import Checked, Sizes
-from residual.shortcut_importance.reduced.population import angle_between, descend, gradients, loss, spurious_output
-from residual.shortcut_importance.reduced.reduced import follow, projection
-from residual.shortcut_importance.reduced.reduced import loss as reduced_loss
-from residual.shortcut_importance.reduced.setting import Setting, largest_step
+from residual.shortcut_importance.simulation import (
+    Setting,
+    follow,
+    kernel,
+    largest_step,
+    population_loss,
+    projection,
+)
+from residual.shortcut_importance.simulation import loss as reduced_loss
+
+if TYPE_CHECKING:
+    from residual.shortcut_importance.jobs import Sizes
 
 BATCHES = 64
 """The Monte Carlo's standard errors are those of the means of so many batches."""
@@ -25,22 +38,62 @@ Point = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """v, a, v*, a*."""
 
 
-def check(sizes: Sizes, seed: int) -> Checked:
-    """Every check at every size and draw; draw i of (k, p) draws from (seed, k, p, i)."""
-    rows = []
-    for k in sizes.patches:
-        for p in sizes.filter_sizes:
-            for draw in range(sizes.draws):
-                rng = np.random.default_rng([seed, k, p, draw])
-                v, v_star = (x / np.linalg.norm(x) for x in rng.standard_normal((2, p)))
-                a, a_star = rng.standard_normal((2, k))
-                point = v, a, v_star, a_star
-                for name, error, tolerance in _checks(point, sizes, rng):
-                    rows.append((name, k, p, draw, error, tolerance))
-    return Checked(*(np.array(column) for column in zip(*rows, strict=True)))
+def angle_between(v: np.ndarray, teacher: np.ndarray) -> float:
+    """The angle between unit vectors, exact near 0 and pi, where an arc cosine is not."""
+    return float(2 * np.arctan2(np.linalg.norm(v - teacher), np.linalg.norm(v + teacher)))
 
 
-def _checks(point: Point, sizes: Sizes, rng: np.random.Generator) -> Iterator[tuple[str, float, float]]:
+def loss(v: np.ndarray, a: np.ndarray, v_star: np.ndarray, a_star: np.ndarray) -> float:
+    """The population loss at a unit filter v, shape (p,), and output weights a, shape (k,)."""
+    apart = a - a_star
+    return float(population_loss(apart @ apart, apart.sum(), a @ a_star, np.asarray(angle_between(v, v_star))))
+
+
+def gradients(v: np.ndarray, a: np.ndarray, v_star: np.ndarray, a_star: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients with respect to v (that of the normalized network, orthogonal to v) and a; shapes (p,) and (k,)."""
+    angle = angle_between(v, v_star)
+    by_filter = -(a @ a_star) * (np.pi - angle) / (2 * np.pi) * (v_star - (v @ v_star) * v)
+    differences = (a.sum() - a_star.sum()) + (np.pi - 1) * a - (kernel(np.asarray(angle)) - 1) * a_star
+    return by_filter, differences / (2 * np.pi)
+
+
+def spurious_output(a_star: np.ndarray) -> np.ndarray:
+    """The output weights of the spurious optimum, (11' + (pi - 1) I)^-1 (11' - I) a*; its filter is -v*."""
+    k = len(a_star)
+    ones = np.ones((k, k))
+    return np.asarray(np.linalg.solve(ones + (np.pi - 1) * np.eye(k), (ones - np.eye(k)) @ a_star))
+
+
+def descend(
+    v: np.ndarray, a: np.ndarray, v_star: np.ndarray, a_star: np.ndarray, steps: Iterator[tuple[float, float]]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Gradient descent with normalization (eq. 8): v and a after each step.
+
+    Args:
+        v: unit filter at the start.
+        a: output weights at the start.
+        v_star: the teacher's filter.
+        a_star: the teacher's output weights.
+        steps: step sizes of a and v.
+    """
+    for step, step_filter in steps:
+        by_filter, by_output = gradients(v, a, v_star, a_star)
+        v = v - step_filter * by_filter
+        v, a = v / np.linalg.norm(v), a - step * by_output
+        yield v, a
+
+
+def check(sizes: "Sizes", seed: int) -> Iterator[tuple[str, int, int, int, float, float]]:
+    """The rows of every check at every size and draw; draw i of (k, p) draws from (seed, k, p, i)."""
+    for k, p, draw in product(sizes.patches, sizes.filter_sizes, range(sizes.draws)):
+        rng = np.random.default_rng([seed, k, p, draw])
+        v, v_star = (x / np.linalg.norm(x) for x in rng.standard_normal((2, p)))
+        a, a_star = rng.standard_normal((2, k))
+        for name, error, tolerance in _checks((v, a, v_star, a_star), sizes, rng):
+            yield name, k, p, draw, error, tolerance
+
+
+def _checks(point: Point, sizes: "Sizes", rng: np.random.Generator) -> Iterator[tuple[str, float, float]]:
     _, a, v_star, a_star = point
     scale = float(a @ a + a_star @ a_star) * len(a)
     rounding = ROUNDINGS * float(np.finfo(float).eps)

@@ -1,1 +1,0 @@
-"""Two-layer non-overlapping convolutional networks under gradient descent on their population loss."""
