@@ -150,7 +150,7 @@ def test_more_rows_than_the_reference_are_no_failure() -> None:
 
 FOLLOWED = Figure.model_construct(
     keys=["network", "learning_rate", "run", "epoch"],
-    tolerances={"loss": ColumnTolerance(relative=0.01), "index": ColumnTolerance(eigenvalues=2)},
+    tolerances={"loss": ColumnTolerance(relative=0.01), "index": ColumnTolerance(of="eigenvalues", counts=2)},
 )
 
 

@@ -1,5 +1,6 @@
 """The project as software. Sees commands that install other versions than CI's, and a figure without a module."""
 
+import ast
 import json
 import re
 import tomllib
@@ -12,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from resaudit.audit.claim_models import STANDINGS
+from resaudit.base.papers import papers
 from resaudit.figures.drawing import figure_module
 from resaudit.plan.composition import files_of_figures
 from tests.conftest import CHECKOUT
@@ -141,3 +143,14 @@ def test_what_a_report_needs_is_installed_with_the_project() -> None:
 
 def _applies(requirement: Requirement, extra: str) -> bool:
     return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+
+
+def test_the_code_of_the_engine_names_nothing_that_is_a_papers() -> None:
+    """Docstrings may give examples. Sees a column, an experiment's key or a scale that the engine knows by name."""
+    of_papers = re.compile("|".join((*papers(), "xavier", "shortcut", "eigenvalue", "per_network", "trapped", "smoke")))
+    for file in (CHECKOUT / "src" / "resaudit").rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                node.value.value = ""
+        assert not of_papers.search(ast.unparse(tree).lower()), file

@@ -122,6 +122,7 @@ def make_audit(
             generated=made["finished"],
             scale=plan.config.scale.name,
             scale_summary=plan.config.scale.summary,
+            evidence=plan.config.scale.evidence,
             provenance=Provenance(**made),
             overrides=list(overrides),
             spot_checks=spot_checks(Layout(plan.config.paths).results),
@@ -144,7 +145,7 @@ def _paper_here(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], r
     figures, reasons = drawn_figures(plan, every, paper, refuse_others)
     shown = [_figure(every, figure, overrides) for figure in figures.values()]
     matrix = read_robustness(Layout(plan.config.paths), paper)
-    if matrix and matrix.reference and plan.config.scale.name == "smoke":
+    if matrix and matrix.reference and not plan.config.scale.evidence:
         matrix = None  # a test run's verdicts are no evidence that a variant could change
     read = matrix.among(every.figures) if matrix else None
     return audited_paper(plan.config, paper, figures, shown, reasons, read, overrides)

@@ -248,6 +248,8 @@ class Audit(Part):
     """Scale of the run, as in config/scale."""
     scale_summary: str
     """What this scale means, in words."""
+    evidence: bool = True
+    """Whether results of this scale can be evidence; false: only that everything runs was tested."""
     provenance: Provenance
     """What made the audit."""
     overrides: list[str]

@@ -32,7 +32,6 @@ NO_DATA = "no data set"
 KINDS = {"empirical": "measured", "theorem": "theory", "count": "counted"}
 _NUMBERED = {"fig": "Figure", "table": "Table", "theorem": "Theorem"}
 
-
 Changed = list[tuple[VariantRun, list[tuple[JudgedClaim, Change]]]]
 """Variants that change verdicts, with the claims."""
 
@@ -76,21 +75,22 @@ class Section:
     alone: Changed
 
 
-def figure_label(name: str) -> str:
-    """The name of ``paper/figure`` in a text; two digits of a theorem are its section's and its own.
+def figure_label(name: str, title: str = "") -> str:
+    """The name of ``paper/figure`` in a text, as its title begins if that is with a number.
 
-    >>> figure_label("demystifying_resnet/fig04"), figure_label("x/theorem21"), figure_label("x/shortcut1")
-    ('Figure 4', 'Theorem 2.1', 'shortcut1')
+    >>> figure_label("x/fig04"), figure_label("x/theorem12"), figure_label("x/theorem21", "Theorem 2.1: small factors")
+    ('Figure 4', 'Theorem 12', 'Theorem 2.1')
     >>> figure_label("x/fig01_cifar100"), figure_label("x/shortcut_depths")
     ('Figure 1 (cifar100)', 'shortcut depths')
     """
+    if numbered := re.match(rf"({'|'.join(_NUMBERED.values())}) [0-9]+(\.[0-9]+)*", title):
+        return numbered[0]
     slug = name.split("/")[-1]
     numbered = re.fullmatch(r"(fig|table|theorem)0*([0-9]+)(?:_(.+))?", slug)
     if numbered is None:
         return slug.replace("_", " ")
-    number = ".".join(numbered[2]) if numbered[1] == "theorem" else numbered[2]
     variety = f" ({numbered[3].replace('_', ' ')})" if numbered[3] else ""
-    return f"{_NUMBERED[numbered[1]]} {number}{variety}"
+    return f"{_NUMBERED[numbered[1]]} {numbered[2]}{variety}"
 
 
 def write_page(audit: Audit, page_file: Path) -> None:
@@ -115,9 +115,13 @@ def render(audit: Audit, figures: Path) -> str:
     overrides = [ANY_FOLDER] if outside else []
     overrides += audit.overrides
     standings = {claim.standing for claim in audit.claims}
-    return _environment().get_template("page.html.j2").render(
+    sections = [_section(paper, figures) for paper in audit.papers]
+    titles = {figure.id: figure.title for section in sections for figure in section.gallery}
+    environment = _environment()
+    environment.filters["figure_label"] = lambda name: figure_label(name, titles.get(name, ""))
+    return environment.get_template("page.html.j2").render(
         audit=audit,
-        sections=[_section(paper, figures) for paper in audit.papers],
+        sections=sections,
         filters=_filters(audit),
         archives=_archives(audit.papers),
         verdicts=[standing for standing in STANDINGS if standing != FITTED or standing in standings],
@@ -137,10 +141,12 @@ def render(audit: Audit, figures: Path) -> str:
 
 def _section(paper: AuditedPaper, figures: Path) -> Section:
     drawn = {figure.id: figure for figure in paper.figures}
+    every: list[DrawnFigure | NotDrawn] = [*paper.figures, *paper.not_drawn]
+    titles = {figure.id: figure.title for figure in every}
     groups = {}
     # Claims by figure, in order of first mention; then the drawn figures without claims.
     for name in dict.fromkeys([*(claim.evidence for claim in paper.claims), *drawn]):
-        label, embedded = figure_label(name), None
+        label, embedded = figure_label(name, titles.get(name, "")), None
         if figure := drawn.get(name):
             spoken = f"{label}: {figure.title}; described by the caption"
             embedded = Embedded(
@@ -149,7 +155,6 @@ def _section(paper: AuditedPaper, figures: Path) -> Section:
                 download(figures / figure.files["csv"], figure.sha256),
             )
         groups[name] = Group(name, label, embedded, [claim for claim in paper.claims if claim.evidence == name])
-    every: list[DrawnFigure | NotDrawn] = [*paper.figures, *paper.not_drawn]
     configured = [v for figure in paper.figures for assumed in figure.assumptions for v in assumed.variants]
     runs = paper.robustness.variants if paper.robustness else []
     summaries = {variant.id: variant.summary for variant in [*configured, *runs]}
@@ -211,7 +216,7 @@ def _environment() -> Environment:
     )
     for function in (
         text.value_in_words, text.moment, text.duration, text.megabytes, text.decimals, text.difference,
-        sentence, figure_label, change_counts, changes_of, opposed, variants_of, examined_in_words, standing_of,
+        sentence, change_counts, changes_of, opposed, variants_of, examined_in_words, standing_of,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(

@@ -205,9 +205,9 @@ def of_single_runs(table: pd.DataFrame, figure: Figure) -> np.ndarray:
 def _agreeing(both: pd.DataFrame, column: str, tolerance: ColumnTolerance) -> np.ndarray:
     """Which rows lie within a tolerance."""
     absolute = np.full(len(both), tolerance.absolute)
-    if tolerance.eigenvalues:
-        # Plus half an eigenvalue, since shares are rounded.
-        absolute += (tolerance.eigenvalues + 0.5) / both["eigenvalues"].to_numpy()
+    if tolerance.of is not None:
+        # Plus half of one, since shares are rounded.
+        absolute += (tolerance.counts + 0.5) / both[tolerance.of].to_numpy()
     values, expected = both[column], both[f"{column}_reference"]
     return np.isclose(values, expected, rtol=tolerance.relative, atol=absolute, equal_nan=True)
 

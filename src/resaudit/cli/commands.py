@@ -87,7 +87,7 @@ def main() -> int:
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="resaudit")
 def cli() -> None:
-    """Re-run the papers on residual shortcuts, figure by figure.
+    """Re-run papers, figure by figure.
 
     OVERRIDES are Hydra's key=value, such as scale=paper or dataset=fashion_mnist. Every command also takes
     papers_path=FOLDER, a folder of papers outside this repository.
@@ -328,7 +328,7 @@ def merge(into: Path, words: Overrides) -> None:
 def reference(overrides: Overrides) -> None:
     """Copy the tables in figures/, and the matrix, to figures/reference, to be committed.
 
-    Tables of another scale than laptop go to figures/reference/scale_SCALE, a matrix of another scale is not kept.
+    Tables of another scale than the default go to figures/reference/scale_SCALE, a matrix of another scale is not kept.
     """
     plan = _plan(overrides)
     from resaudit.claims.comparison import write_references

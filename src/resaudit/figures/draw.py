@@ -7,7 +7,7 @@ from typing import Any
 
 from resaudit.base.papers import folder_of, module_of
 from resaudit.jobs.job import Cost, Job, Work
-from resaudit.plan.composition import load
+from resaudit.plan.composition import load, scale_named
 from resaudit.plan.figure import Figure
 from resaudit.plan.layout import SUFFIXES
 from resaudit.plan.models import Run
@@ -82,7 +82,7 @@ def draw_job(figure: Figure, of_paper: Figure, run: Run) -> Draw:
         figure,
         tuple(deviations(figure, of_paper)),
         tuple(assumed(of_paper)),
-        note(figure, of_paper),
+        note(figure, of_paper) if scale_named(figure.scale).evidence else "Test run: no evidence.",
         run.paths.data,
     )
 

@@ -19,8 +19,6 @@ ALONG = ("epoch", "step")
 """Keys along which a run is measured; the plan does not say at which."""
 OF_NO_RUN = (-1, 0)
 """The run of rows of a kind that is of no single run; the plan does not know a table's kinds."""
-COUNTED = ("successes", "trapped", "undecided", "inside")
-"""Columns that count some of ``runs``."""
 CLOSE = 3e-7
 """Relative difference that rounding may make, also in single precision, which a variant of the spectra has."""
 WHOLE = "whole table"
@@ -32,7 +30,7 @@ def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
 
     It is held against the plan (:meth:`resaudit.plan.experiment.Experiment.expected`), its runs against each other
     (:func:`~resaudit.figures.doubled.doubled`), and its columns against those that they follow from, by the functions
-    ``DERIVED`` of the figure's module.
+    ``DERIVED`` of the figure's module; those that its ``COUNTED`` names count some of the column ``runs``.
     """
     checks = (_keys, _numbers, _counts, _rows, lambda *_: doubled(table, part.figure.keys), _derived)
     try:
@@ -73,7 +71,8 @@ def _counts(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
     if "runs" not in table or not is_numeric_dtype(table["runs"]):
         return
     runs = table["runs"]
-    for name in [name for name in COUNTED if name in table]:
+    counted = getattr(figure_module(part.figure.name), "COUNTED", ())
+    for name in [name for name in counted if name in table]:
         count = pd.to_numeric(table[name], errors="coerce")
         of_no_runs = table[name].isna() & runs.isna() & ("run" in part.figure.keys)
         if not (of_no_runs | count.between(0, runs) & (count % 1 + runs % 1 == 0)).all():

@@ -17,7 +17,7 @@ from resaudit.base.papers import LONGEST_NAME, checkout, file_of_paper
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import fetch
 from resaudit.plan.claim import Claim, read_claim
-from resaudit.plan.experiment import experiments_of
+from resaudit.plan.experiment import Experiment, experiments_of
 from resaudit.plan.figure import LARGEST_SEED, Assumption, Figure
 from resaudit.plan.models import CONTROLS, OTHER_SEED, Config, Run, Scale
 from resaudit.plan.overrides import OF_FIGURES, Override, key_of, of_figure, parsed, set_in, with_full_keys
@@ -101,6 +101,11 @@ def claims_as_written(file: Path) -> dict[str, Claim]:
     return _claims_in(Files(config_folder()), file, ())
 
 
+def scale_named(name: str) -> Scale:
+    """A configured scale."""
+    return validated(Scale, files_in(None).option("scale", name), "scale")
+
+
 def datasets(folder: Path | Files, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
     """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
     given = [override for override in parsed(overrides) if override.key.startswith("dataset.")]
@@ -168,7 +173,7 @@ def _figure(files: Files, file: Path, name: str, overrides: Sequence[Override], 
         if changes := _variant_in(plain, where, run.variant):
             plain = _plain_figure(files, file, name, [*overrides, *changes], run)
         if run.rung is not None:
-            plain = plain | {"protocol": _climbed(plain["protocol"], 4 ** (run.rung - 1))}
+            plain = plain | {"protocol": _climbed(plain["protocol"], 4 ** (run.rung - 1), _parts_key(plain, name))}
         figure = validated(Figure, plain | {"name": name}, where)
     return figure.model_copy(update={"seed": (figure.seed + 1) % LARGEST_SEED}) if run.variant == OTHER_SEED else figure
 
@@ -214,7 +219,7 @@ def _plain_figure(files: Files, file: Path, name: str, overrides: Sequence[Overr
     for override in overrides:
         if not override.chooses and (override.own or _concerns(override, figure, name, run, own_data)):
             figure = set_in(figure, override.setting, override.value, override.text)
-            figure = _set_for_all_networks(figure, override.setting)
+            figure = _set_for_all_parts(figure, override.setting, _parts_key(figure, name))
     if overrides:
         validated(_Sections, figure, where)
     # Reductions of a scale that does not exist would be ignored without a word.
@@ -227,18 +232,17 @@ def _plain_figure(files: Files, file: Path, name: str, overrides: Sequence[Overr
     return plain
 
 
-def _climbed(section: Tree, times: int) -> Tree:
-    """A protocol, or its part for a network, with more fresh runs; a number of them that is none is refused later.
+def _climbed(section: Tree, times: int, parts: str | None = None) -> Tree:
+    """A protocol, or one of its ``parts``, with more fresh runs; a number of them that is none is refused later.
 
     Whatever number ``confirm`` has is one of runs.
     """
-    confirm, networks = section.get("confirm"), section.get("per_network")
+    confirm = section.get("confirm")
     if isinstance(confirm, dict):
         more = {key: times * runs for key, runs in confirm.items() if isinstance(runs, int)}
         section = section | {"confirm": confirm | more}
-    if isinstance(networks, list):
-        climbed = [_climbed(network, times) if isinstance(network, dict) else network for network in networks]
-        section = section | {"per_network": climbed}
+    if parts and isinstance(each := section.get(parts), list):
+        section = section | {parts: [_climbed(part, times) if isinstance(part, dict) else part for part in each]}
     return section
 
 
@@ -250,22 +254,31 @@ def _concerns(override: Override, tree: Tree, name: str, run: Run, own_data: boo
         return False
     if section != "protocol":
         return tree.get(section) is not None
-    experiment = experiments_of(name.split("/")[0]).get(str(tree.get("experiment")))
+    experiment = _experiment(tree, name)
     return _is_chosen(name, run) and experiment is not None and keys[0] in experiment.model_fields
+
+
+def _experiment(figure: Tree, name: str) -> type[Experiment] | None:
+    return experiments_of(name.split("/")[0]).get(str(figure.get("experiment")))
+
+
+def _parts_key(figure: Tree, name: str) -> str | None:
+    experiment = _experiment(figure, name)
+    return experiment.parts if experiment else None
 
 
 def _is_chosen(name: str, run: Run) -> bool:
     return not run.figures or not {name, *name.split("/")}.isdisjoint(run.figures)
 
 
-def _set_for_all_networks(figure: Tree, setting: str) -> Tree:
-    """A figure in which a setting also replaces what the scale sets for single networks."""
+def _set_for_all_parts(figure: Tree, setting: str, parts: str | None) -> Tree:
+    """A figure in which a setting also replaces what the scale sets for single parts, such as networks."""
     section, key = [*setting.split("."), ""][:2]
-    networks = figure["protocol"].get("per_network") if section == "protocol" and key else None
-    if key == "per_network" or not isinstance(networks, list):
+    each = figure["protocol"].get(parts) if parts and section == "protocol" and key else None
+    if key == parts or not isinstance(each, list):
         return figure
-    others = [{k: v for k, v in each.items() if k != key} if isinstance(each, dict) else each for each in networks]
-    return figure | {"protocol": figure["protocol"] | {"per_network": others}}
+    others = [{k: v for k, v in one.items() if k != key} if isinstance(one, dict) else one for one in each]
+    return figure | {"protocol": figure["protocol"] | {parts: others}}
 
 
 def check_under_variants(config: Config, files: Files) -> None:

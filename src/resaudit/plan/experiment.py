@@ -60,6 +60,8 @@ class Experiment(Model):
     """Settings that divide the work into jobs, and change no result."""
     of_some_rows: ClassVar[tuple[str, ...]] = ()
     """Keys of the table that are empty in rows of another kind."""
+    parts: ClassVar[str | None] = None
+    """Its list of settings of single parts, such as networks; what is set for all of them replaces theirs."""
     needs_gpu: ClassVar[bool] = False
     """Whether the full protocol takes days without a GPU: such figures are drawn if named, or if there is a GPU."""
 
@@ -156,8 +158,9 @@ class Experiment(Model):
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether the figure, or a network of it, has fresh runs, the number of which a rung raises."""
-        return any(getattr(each, "confirm", None) for each in (self, *getattr(self, "per_network", ())))
+        """Whether the figure, or a part of it, has fresh runs, the number of which a rung raises."""
+        parts = getattr(self, self.parts) if self.parts else ()
+        return any(getattr(each, "confirm", None) for each in (self, *parts))
 
     def check_width(self, width: int) -> None:
         """Check settings that depend on the data.

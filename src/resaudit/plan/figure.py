@@ -16,7 +16,7 @@ class Whitening(Model):
     """Principal components, scaled to unit variance.
 
     Attributes:
-        components: kept, and so the width of the networks; the number of classes.
+        components: kept, as many as there are classes.
         centered: true: the mean is subtracted first.
         signs: rule for the signs of the components.
     """
@@ -62,14 +62,16 @@ class ColumnTolerance(Model):
     Attributes:
         relative: difference, of the reference.
         absolute: difference, in the column's unit.
-        eigenvalues: for a column that is a share of eigenvalues, the difference allowed in whole eigenvalues.
+        of: for a column that is a share, the column of what it is a share of.
+        counts: the difference allowed of such a share, in whole ones of these.
         chaotic: whether rounding grows until it decides single rows, as in a chaotic training; then only rows before
             the first step and means over runs must agree.
     """
 
     relative: Annotated[float, Field(ge=0)] = 0.0
     absolute: Annotated[float, Field(ge=0)] = 0.0
-    eigenvalues: Annotated[int, Field(ge=0)] = 0
+    of: str | None = None
+    counts: Annotated[int, Field(ge=0)] = 0
     chaotic: bool = False
 
 
@@ -175,14 +177,14 @@ class Figure(Model):
 
     @field_validator("whitening")
     @classmethod
-    def _square_layers(cls, given: Whitening | None, info: ValidationInfo) -> Whitening | None:
+    def _as_wide_as_targets(cls, given: Whitening | None, info: ValidationInfo) -> Whitening | None:
         dataset = info.data.get("dataset")
         if dataset is None:
             return None
         if given is not None and given.components != dataset.classes:
             raise ValueError(
-                f"has components {given.components}; the networks' layers are square, so it must be {dataset.classes}, "
-                f"the number of classes of {dataset.title}"
+                f"has components {given.components}; allowed: {dataset.classes}, the classes of {dataset.title}, since "
+                "whitened inputs and targets have the same size"
             )
         return given
 

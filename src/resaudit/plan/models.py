@@ -36,12 +36,14 @@ class Scale(Model):
     Attributes:
         name: name of the scale.
         summary: description in words.
+        evidence: whether results can be evidence; false: only that everything runs is tested.
         gpu_figures: whether figures that take days without a GPU are drawn without being named: if the run uses one,
             not, or only these.
     """
 
     name: str
     summary: str
+    evidence: bool = True
     gpu_figures: Literal["if_gpu", "if_named", "only"] = "if_gpu"
 
     def left_out(self, needs_gpu: bool, gpu: Callable[[], bool]) -> str | None:

@@ -36,8 +36,6 @@ def note(figure: Figure, of_paper: Figure) -> str:
         f"{size} of {whole} {key}" if 0 < size < whole else f"{key} {words.get(key, 'none')}"
         for key, (size, whole) in sizes.items()
     ]
-    if figure.scale == "smoke":
-        return "Test run: no evidence."
     differs = f"Differs from the protocol: {', '.join(parts)}." if parts else ""
     return f"{figure.remark} {differs}".strip()
 

@@ -356,6 +356,7 @@ def _audit(
         generated=made["finished"],
         scale=config.scale.name,
         scale_summary=config.scale.summary,
+        evidence=config.scale.evidence,
         provenance=Provenance(**made),
         overrides=list(overrides),
         papers=[

@@ -4,10 +4,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import legend_above, panels
-from residual.shortcut_importance.figures import DERIVED, LOOKS
+from residual.shortcut_importance.figures import COUNTED, DERIVED, LOOKS
 from residual.shortcut_importance.figures import rates_table as table
 
-__all__ = ["DERIVED", "plot", "table"]
+__all__ = ["COUNTED", "DERIVED", "plot", "table"]
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -50,6 +50,8 @@ def _end(side: int, of: str = "") -> Callable[[pd.DataFrame], "pd.Series[float]"
     return end
 
 
+COUNTED = ("successes", "trapped", "undecided")
+"""Columns that count runs."""
 RATE = {"rate": lambda table: table["successes"] / table["runs"]}
 DERIVED = RATE | {
     f"{of}{name}": _end(side, of) for of in ("", "published_") for side, name in enumerate(("low", "high"))

@@ -6,10 +6,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import Examined, panels
-from residual.shortcut_importance.figures import DERIVED, LOOKS, exact_interval
+from residual.shortcut_importance.figures import COUNTED, DERIVED, LOOKS, exact_interval
 from residual.shortcut_importance.figures import rates_table as table
 
-__all__ = ["DERIVED", "beside_the_paper", "plot", "table"]
+__all__ = ["COUNTED", "DERIVED", "beside_the_paper", "plot", "table"]
 
 PLACES = (0.0, 0.37, 0.69, 1.0)
 """Shares of the width: the left end of k, then the right ends of the other columns."""

@@ -4,8 +4,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.paper import Look, panels
-from residual.shortcut_importance.figures import RATE
+from residual.shortcut_importance.figures import COUNTED, RATE
 from residual.shortcut_importance.simulation import WARM_UP
+
+__all__ = ["COUNTED", "DERIVED", "plot", "table"]
 
 DERIVED = RATE
 

@@ -66,6 +66,7 @@ def _growth(table: pd.DataFrame) -> "pd.Series[float]":
 
 
 DERIVED = {"over_bound": _over_bound, "growth": _growth}
+COUNTED = ("inside",)
 
 
 def _rows(

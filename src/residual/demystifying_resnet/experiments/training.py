@@ -220,6 +220,7 @@ class RateSweep(Networks, name="rate_sweep"):
     of_table: ClassVar[tuple[str, ...]] = ("rate",)
 
     per_network: list[PerNetwork] = []
+    parts = "per_network"
     epochs: bounded.Epochs
     learning_rates: bounded.Rates
     rate: RateChoice = "best"
