@@ -16,7 +16,7 @@ from resaudit.figures.rates import BestRate
 from resaudit.figures.sweeps import best_rates
 from resaudit.plan.bounded import Key
 from resaudit.plan.composition import load
-from resaudit.plan.layout import Layout
+from resaudit.plan.models import Layout
 from resaudit.plan.plan import make_plan
 from residual.demystifying_resnet.networks.gradient_descent import descend
 from residual.demystifying_resnet.networks.hessians import hessians

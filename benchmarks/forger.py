@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from resaudit.base.files import read_json, sha256_of, write_json
+from resaudit.jobs.arrays import Tolerance
 from resaudit.jobs.job import Job
-from resaudit.jobs.tolerance import Tolerance
 from resaudit.plan.composition import load
-from resaudit.plan.layout import Layout
+from resaudit.plan.models import Layout
 from resaudit.plan.plan import FigurePlan, make_plan, with_inputs
 from resaudit.share.comparing import compare, judge_twice
 

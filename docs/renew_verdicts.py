@@ -18,8 +18,16 @@ from textwrap import wrap
 
 from resaudit.audit.build import make_audit
 from resaudit.audit.changes import opposed
-from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, counts_in_words, standing_of, standings_of
-from resaudit.audit.models import Audit, AuditedPaper
+from resaudit.audit.models import (
+    FITTED,
+    STANDINGS,
+    Audit,
+    AuditedPaper,
+    JudgedClaim,
+    counts_in_words,
+    standing_of,
+    standings_of,
+)
 from resaudit.claims.records import CheckResult
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan

@@ -30,8 +30,7 @@ import numpy as np
 import pandas as pd
 
 from resaudit.audit.changes import opposed
-from resaudit.audit.claim_models import standings_of
-from resaudit.audit.models import Audit
+from resaudit.audit.models import Audit, standings_of
 from resaudit.claims.records import CheckResult
 from resaudit.figures.curves import descending, interpolate
 

@@ -37,8 +37,7 @@ from resaudit.jobs.plan_files import read_job, write_job
 from resaudit.jobs.runner import run_job
 from resaudit.plan.composition import load
 from resaudit.plan.figure import Figure
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Config
+from resaudit.plan.models import Config, Layout
 from resaudit.plan.plan import Plan, fetch_of, make_plan
 from resaudit.runtime.limits import processors
 from tests import forked

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from resaudit.figures.style import panels as panels
     from resaudit.figures.sweeps import Stage as Stage
     from resaudit.jobs import arrays as arrays
+    from resaudit.jobs.arrays import Tolerance as Tolerance
     from resaudit.jobs.checkpoints import Checkpoint as Checkpoint
     from resaudit.jobs.job import Cost as Cost
     from resaudit.jobs.job import Execution as Execution
     from resaudit.jobs.job import Job as Job
     from resaudit.jobs.job import Work as Work
     from resaudit.jobs.simulation import Simulation as Simulation
-    from resaudit.jobs.tolerance import Tolerance as Tolerance
     from resaudit.plan import bounded as bounded
     from resaudit.plan.bounded import Confirmation as Confirmation
-    from resaudit.plan.check import Check as Check
+    from resaudit.plan.claim import Check as Check
     from resaudit.plan.experiment import Coordinates as Coordinates
     from resaudit.plan.experiment import Data as Data
     from resaudit.plan.experiment import Experiment as Experiment

@@ -9,8 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.audit import page
-from resaudit.audit.claim_models import JudgedClaim
-from resaudit.audit.models import Robustness
+from resaudit.audit.models import JudgedClaim, Robustness
 from resaudit.audit.schema import check_audit
 from resaudit.figures.drawing import read_csv
 from resaudit.figures.printed import Examined

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from resaudit.audit.beside import ONLY_TABLES, pairs, side_by_side
+from resaudit.audit.changes import ONLY_TABLES, pairs, side_by_side
 from resaudit.base.errors import ArchiveError, ConfigError, ResauditError
 from resaudit.share.finished_runs import IN_RUN, audit_of, read_run
 from resaudit.share.packed import LARGEST_JSON, METADATA

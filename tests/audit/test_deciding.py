@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from snakemake.cli import parse_config
 
-from resaudit.audit.build import make_audit
-from resaudit.audit.deciding import by_more_runs, would_decide
+from resaudit.audit.build import by_more_runs, make_audit, would_decide
 from resaudit.claims.checks.rates import FinalLossRatio
 from resaudit.claims.decision import MOST_RUNS
 from resaudit.claims.verdicts import judge
@@ -17,7 +16,7 @@ from resaudit.cli.workflow import overrides_from
 from resaudit.figures.draw import reference_file
 from resaudit.figures.sweeps import Stage
 from resaudit.jobs.job import Cost, Execution
-from resaudit.plan.check import checks_by_name
+from resaudit.plan.claim import checks_by_name
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from tests.claims.made import claim, sweep

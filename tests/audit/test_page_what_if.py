@@ -16,13 +16,13 @@ import pandas as pd
 import pytest
 
 from resaudit.audit.build import drawn_figures, judgements_of, make_audit
-from resaudit.audit.claim_models import JudgedClaim, standing_of
+from resaudit.audit.models import JudgedClaim, standing_of
 from resaudit.audit.page import to_judge_again
-from resaudit.claims.checks.means import MedianOfRuns
+from resaudit.claims.checks.runs import MedianOfRuns
 from resaudit.claims.decision import Threshold, verdict_of_all
 from resaudit.claims.records import Judgement
 from resaudit.claims.verdicts import judge, region_of, verdict_at
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from tests.audit import example

@@ -14,14 +14,24 @@ import pandas as pd
 import pytest
 
 from resaudit.audit.build import make_audit
-from resaudit.audit.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
-from resaudit.audit.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
+from resaudit.audit.page import (
+    LARGEST_PACKED_CSV,
+    LARGEST_PLAIN_CSV,
+    MARGIN,
+    Axis,
+    axis_of,
+    download,
+    labelled_ticks,
+    mark,
+    picture,
+    region,
+)
 from resaudit.base.errors import TableError
-from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns
+from resaudit.claims.checks.runs import AgainstBounds, MeanOfRuns
 from resaudit.claims.records import CheckResult, Comparison
 from resaudit.claims.verdicts import judge
 from resaudit.figures.draw import reference_file
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from tests.audit.example import point, result, two_sided, unknown

@@ -10,8 +10,7 @@ import pandas as pd
 from resaudit.claims.decision import Choice, Span
 from resaudit.claims.records import CheckResult
 from resaudit.claims.verdicts import judge
-from resaudit.plan.check import Check
-from resaudit.plan.claim import Claim, Needs
+from resaudit.plan.claim import Check, Claim, Needs
 
 RUNS = 8
 

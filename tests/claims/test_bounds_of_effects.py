@@ -7,7 +7,7 @@ import pytest
 from resaudit.claims.checks.epochs import EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss
 from resaudit.claims.checks.rates import FinalExcess
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from tests.claims.made import result, sweep
 
 RUNS = 3

@@ -15,9 +15,8 @@ from scipy import stats
 
 from resaudit.base.errors import CheckError, ConfigError, TableError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
-from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
+from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, MonotoneRuns, PeakAtDrop, ShareOfSteps
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
-from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns, MedianOfRuns, ZeroOfExponent
 from resaudit.claims.checks.rates import (
     BestRateKept,
     BestRateRatio,
@@ -29,14 +28,20 @@ from resaudit.claims.checks.rates import (
     ShareDiverged,
     SpreadOverRates,
 )
-from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
-from resaudit.claims.checks.steps import MonotoneRuns, ShareOfSteps
-from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
+from resaudit.claims.checks.runs import (
+    AgainstBounds,
+    IdentitiesHold,
+    Magnitude,
+    MeanOfRuns,
+    MedianOfRuns,
+    ShareChange,
+    ShareOfRuns,
+    ZeroOfExponent,
+)
 from resaudit.claims.intervals import share_interval
 from resaudit.claims.records import CheckResult
 from resaudit.claims.words import sentence
-from resaudit.plan.check import Check, checks_by_name
-from resaudit.plan.claim import read_claim
+from resaudit.plan.claim import Check, checks_by_name, read_claim
 from tests.claims.made import (
     RUNS,
     along_training,

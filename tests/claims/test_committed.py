@@ -16,9 +16,9 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.claims.checks.depths import RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
-from resaudit.claims.checks.means import ZeroOfExponent
 from resaudit.claims.checks.rows import epoch_at
-from resaudit.figures import doubled as doubled_runs
+from resaudit.claims.checks.runs import ZeroOfExponent
+from resaudit.figures import expected as doubled_runs
 from resaudit.figures.curves import snapshot_epochs
 from resaudit.figures.drawing import figure_module, write_csv
 from resaudit.figures.expected import ALONG, unexpected

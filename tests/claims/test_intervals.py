@@ -19,7 +19,7 @@ from resaudit.claims.checks.rates import FinalExcess, FinalLossAcrossDepths, Fin
 from resaudit.claims.intervals import FEWEST, LeftOut, covered, interval, median_interval, replicate_means
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from tests.claims.made import along_training, by_depth, claim, mentions, result, sweep, verdict, with_excess
 
 RNG = np.random.default_rng(3)

@@ -14,8 +14,7 @@ from resaudit.claims.checks.depths import GrowthDifference
 from resaudit.claims.checks.losses import AtTheEnd
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
-from resaudit.plan.check import Check
-from resaudit.plan.claim import Claim, Limit
+from resaudit.plan.claim import Check, Claim, Limit
 from resaudit.plan.composition import load
 from resaudit.plan.words import claims_sha256, judgement_sha256
 from tests.claims.made import along_training, claim, mentions
@@ -166,7 +165,7 @@ def paper_with_a_check(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 OWN_CHECK = """
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from resaudit.claims.checks.measured import Measured
 
 class RowCount(Check, name="row_count"):

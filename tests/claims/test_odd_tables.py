@@ -14,9 +14,8 @@ import pytest
 from resaudit.base.errors import CheckError, ResauditError, TableError
 from resaudit.base.models import meanings
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
-from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
+from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, MonotoneRuns, PeakAtDrop, ShareOfSteps
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
-from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns, MedianOfRuns, ZeroOfExponent
 from resaudit.claims.checks.rates import (
     BestRateKept,
     BestRateRatio,
@@ -27,13 +26,20 @@ from resaudit.claims.checks.rates import (
     FinalLossRatio,
     SpreadOverRates,
 )
-from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
-from resaudit.claims.checks.steps import MonotoneRuns, ShareOfSteps
-from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
+from resaudit.claims.checks.runs import (
+    AgainstBounds,
+    IdentitiesHold,
+    Magnitude,
+    MeanOfRuns,
+    MedianOfRuns,
+    ShareChange,
+    ShareOfRuns,
+    ZeroOfExponent,
+)
 from resaudit.claims.records import Judgement
 from resaudit.claims.verdicts import judge, range_of
 from resaudit.claims.words import why
-from resaudit.plan.check import Check, checks_by_name
+from resaudit.plan.claim import Check, checks_by_name
 from tests.claims.made import along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
 from tests.refusals import refused
 

@@ -16,8 +16,7 @@ from resaudit.claims import robustness
 from resaudit.claims.robustness import CONFIGURED, Matrix, keep_matrix, ledger_of, read_robustness, verdicts_of
 from resaudit.figures.draw import reference_file
 from resaudit.plan.composition import load
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Paths
+from resaudit.plan.models import Layout, Paths
 from resaudit.plan.plan import make_plan
 from tests.audit import example
 from tests.claims.made import mentions

@@ -25,7 +25,7 @@ from resaudit.claims.checks.rates import (
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
 from resaudit.figures.sweeps import Stage
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from tests.claims.made import (
     RUNS,
     along_training,

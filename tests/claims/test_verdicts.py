@@ -10,8 +10,7 @@ from resaudit.claims.checks.losses import AtEveryLoss
 from resaudit.claims.decision import ERROR_RATE, Verdict, error_of
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import threshold_in_words, why
-from resaudit.plan.check import Check
-from resaudit.plan.claim import Needs
+from resaudit.plan.claim import Check, Needs
 from tests.claims.made import RUNS, along_training, by_depth, claim, mentions, spread
 from tests.refusals import refused
 

@@ -13,7 +13,6 @@ from resaudit.base.errors import TableError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
-from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns
 from resaudit.claims.checks.measured import Effect, Measured, Point
 from resaudit.claims.checks.rates import (
     BestRateKept,
@@ -24,12 +23,12 @@ from resaudit.claims.checks.rates import (
     SpreadOverRates,
 )
 from resaudit.claims.checks.rows import epoch_at
-from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
+from resaudit.claims.checks.runs import AgainstBounds, IdentitiesHold, Magnitude, MeanOfRuns
 from resaudit.claims.intervals import LeftOut
 from resaudit.claims.records import Comparison
 from resaudit.claims.verdicts import judge, judge_point, judged_check, worst_of
 from resaudit.claims.words import why
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from tests.claims.made import (
     RUNS,
     along_training,

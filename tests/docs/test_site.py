@@ -16,8 +16,7 @@ from resaudit.base.models import Model
 from resaudit.claims.words import threshold_in_words
 from resaudit.cli.commands import cli
 from resaudit.data.dataset import CifarDataset, DataFile, IdxDataset, ImageFolderDataset
-from resaudit.plan.check import Check, checks_by_name
-from resaudit.plan.claim import Claim, Limit, Needs, Response
+from resaudit.plan.claim import Check, Claim, Limit, Needs, Response, checks_by_name
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import experiments_of
 from resaudit.plan.figure import Assumption, ColumnTolerance, Figure, Paper, Variant, Whitening

@@ -16,9 +16,9 @@ import pytest
 import torchvision.datasets
 
 from resaudit.base.errors import DataError, ResauditError
-from resaudit.data.cifar import to_records
 from resaudit.data.dataset import CifarDataset, Dataset
 from resaudit.data.fetch import fetch
+from resaudit.data.images import to_records
 from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.plan import fetch_of
 from tests.attempts import no_source

@@ -31,7 +31,7 @@ from resaudit.figures.drawing import read_about, read_csv, write_csv
 from resaudit.figures.tables import Drawn, drawn
 from resaudit.plan.composition import load
 from resaudit.plan.figure import ColumnTolerance, Figure
-from resaudit.plan.layout import Layout
+from resaudit.plan.models import Layout
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import deviations, settings_of
 from tests.refusals import refused, tells

@@ -21,10 +21,9 @@ from resaudit.plan.composition import (
     load,
 )
 from resaudit.plan.figure import Figure, Paper
-from resaudit.plan.overrides import parsed
+from resaudit.plan.overrides import Files, parsed
 from resaudit.plan.plan import make_plan
 from resaudit.plan.plans import Plans
-from resaudit.plan.trees import Files
 from resaudit.plan.words import deviations, settings_in_words, settings_of, value_of
 from tests.refusals import refused
 

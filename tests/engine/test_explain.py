@@ -10,7 +10,7 @@ from resaudit.audit.terminal import explain_claim
 from resaudit.base.errors import ConfigError, one_named
 from resaudit.base.papers import add_papers
 from resaudit.cli import explain
-from resaudit.plan.check import checks_by_name
+from resaudit.plan.claim import checks_by_name
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, in_process

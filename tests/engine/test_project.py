@@ -12,7 +12,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from resaudit.audit.claim_models import STANDINGS
+from resaudit.audit.models import STANDINGS
 from resaudit.base.papers import papers
 from resaudit.figures.drawing import figure_module
 from resaudit.plan.composition import files_of_figures

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from resaudit.audit.claim_models import counts_in_words, standings_of
+from resaudit.audit.models import counts_in_words, standings_of
 from tests.conftest import CHECKOUT
 
 RENEW = runpy.run_path(str(CHECKOUT / "docs" / "renew_verdicts.py"))

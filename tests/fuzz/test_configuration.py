@@ -21,13 +21,11 @@ from resaudit.cli.explain import explain_figure
 from resaudit.data.dataset import CifarDataset, IdxDataset, ImageFolderDataset
 from resaudit.figures.draw import draw_job
 from resaudit.jobs.job import Execution
-from resaudit.plan.check import Check
-from resaudit.plan.claim import Claim, Needs
+from resaudit.plan.claim import Check, Claim, Needs
 from resaudit.plan.composition import NOT_FIGURES, config_folder, load
 from resaudit.plan.experiment import experiments_of
 from resaudit.plan.figure import Assumption, ColumnTolerance, Figure, Variant
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Config
+from resaudit.plan.models import Config, Layout
 from resaudit.plan.overrides import OF_FIGURES
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import claims_sha256

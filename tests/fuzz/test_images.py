@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from resaudit.data.cifar import to_records
 from resaudit.data.dataset import Dataset
 from resaudit.data.description import description_of
 from resaudit.data.fetch import fetch
+from resaudit.data.images import to_records
 from tests.fuzz.inputs import damaged, fuzzed, unless_refused
 
 PIXELS = np.arange(2 * 3072, dtype=np.uint32).astype(np.uint8).reshape(2, 3072)

@@ -22,7 +22,7 @@ from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import read_job, write_job
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.composition import load
-from resaudit.plan.layout import Layout
+from resaudit.plan.models import Layout
 from resaudit.plan.plan import Plan, make_plan
 from tests.fuzz.inputs import damage, damaged, fuzzed, unless_refused
 from tests.ran import RAN

@@ -16,8 +16,7 @@ from resaudit.audit.job import AuditJob
 from resaudit.figures.draw import draw_job
 from resaudit.jobs.job import Execution, Work
 from resaudit.plan.composition import load
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Config
+from resaudit.plan.models import Config, Layout
 from resaudit.plan.plan import make_plan
 from resaudit.share.crate import write_crate
 from tests.conftest import show

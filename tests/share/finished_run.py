@@ -14,7 +14,7 @@ from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import write_job
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.composition import load
-from resaudit.plan.layout import FORMATS, Layout
+from resaudit.plan.models import FORMATS, Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_sha256
 from tests.conftest import CHECKOUT

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from resaudit.base.files import write_json
+from resaudit.jobs.arrays import Tolerance
 from resaudit.jobs.job import Job
 from resaudit.jobs.plan_files import computing_kinds
 from resaudit.jobs.results import save_arrays
-from resaudit.jobs.tolerance import Tolerance
 from resaudit.plan.plan import make_plan
 from resaudit.share.comparing import Compared, compare, difference
 from tests.conftest import configured

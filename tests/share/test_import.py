@@ -26,10 +26,9 @@ from snakemake.persistence.file import FilePersistence
 
 from resaudit.base.errors import ArchiveError, ConfigError, ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json
-from resaudit.jobs.job_provenance import JobProvenance
+from resaudit.jobs.results import JobProvenance
 from resaudit.plan.composition import load
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Config
+from resaudit.plan.models import Config, Layout
 from resaudit.plan.plan import make_plan, with_inputs
 from resaudit.share import importing
 from resaudit.share.checking import _check_inputs, check_jobs

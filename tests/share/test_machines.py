@@ -14,7 +14,7 @@ import pytest
 from resaudit.base.errors import ArchiveError, ResauditError
 from resaudit.base.files import read_json
 from resaudit.jobs.job import Execution, Job
-from resaudit.jobs.job_provenance import JobProvenance
+from resaudit.jobs.results import JobProvenance
 from resaudit.jobs.simulation import Simulation
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from resaudit.base.errors import ArchiveError, ResauditError
-from resaudit.jobs.arrays import Shape, Text, Type
+from resaudit.jobs.arrays import Shape, Text, Tolerance, Type
 from resaudit.jobs.job import Job
 from resaudit.jobs.plan_files import computing_kinds, read_job
 from resaudit.jobs.simulation import Simulation
-from resaudit.jobs.tolerance import Tolerance
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.share.checking import check_arrays, check_shapes

@@ -14,8 +14,7 @@ from pydantic import BaseModel
 from resaudit.base.models import Untitled, meanings, summary
 from resaudit.base.papers import KEY
 from resaudit.data.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset
-from resaudit.plan.check import Check, checks_by_name
-from resaudit.plan.claim import Claim
+from resaudit.plan.claim import Check, Claim, checks_by_name
 from resaudit.plan.experiment import Experiment, experiments_of
 from resaudit.plan.figure import Figure, Whitening
 from resaudit.plan.models import Paths, Run, Scale

@@ -1,30 +1,258 @@
-"""``figures/audit.html``: an audit as one self-contained page."""
+"""``figures/audit.html``: an audit as one self-contained page.
+
+Figures are embedded: SVG with unique ids, CSV as a ``data:`` URI. Servers, as those of continuous integration, may
+forbid a page its style sheets and ``data:`` images: so an SVG is neither an image nor styled, its colours are
+attributes.
+"""
 
 import base64
+import gzip
 import json
+import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic.main import IncEx
 
-from resaudit.audit import forest
 from resaudit.audit.changes import CONTROLS, Change, change_counts, changed_by, changes_of, opposed, variants_of
-from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, standing_of
-from resaudit.audit.embedding import Download, Picture, download, picture
-from resaudit.audit.models import Audit, AuditedPaper, DrawnFigure, NotDrawn
+from resaudit.audit.models import (
+    FITTED,
+    STANDINGS,
+    Audit,
+    AuditedPaper,
+    DrawnFigure,
+    JudgedClaim,
+    NotDrawn,
+    standing_of,
+)
 from resaudit.base import text
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
+from resaudit.base.errors import ResultsError, TableError
 from resaudit.base.files import written_whole
-from resaudit.claims.records import VariantRun
+from resaudit.base.text import number
+from resaudit.claims.records import CheckResult, Comparison, VariantRun
 from resaudit.claims.words import sentence
 from resaudit.figures.printed import examined_in_words
+
+MARGIN = 8.0
+TICKS = 4
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A linear or logarithmic axis from ``start`` to ``end`` (in the axis' own measure), ``MARGIN`` per cent free."""
+
+    logarithmic: bool
+    start: float
+    end: float
+
+    def place(self, value: float) -> float:
+        """A value's position in per cent of the width, within 0 and 100, which infinite ones have."""
+        if math.isinf(value):
+            return 100.0 if value > 0 else 0.0
+        span = self.end - self.start
+        share = (self._measure(value) - self.start) / span if span else 0.5
+        return round(min(100.0, max(0.0, MARGIN + (100 - 2 * MARGIN) * share)), 2)
+
+    def ticks(self) -> list[float]:
+        """A few round values, ascending, within the axis."""
+        low, high = self._value(self.start), self._value(self.end)
+        if self.logarithmic and high / low >= 100:
+            first, last = math.ceil(self.start - 1e-9), math.floor(self.end + 1e-9)
+            step = max(1, math.ceil((last - first + 1) / TICKS))
+            return [10.0**power for power in range(first, last + 1, step)]
+        return _round_values(low, high)
+
+    def _measure(self, value: float) -> float:
+        if self.logarithmic:
+            return math.log10(value) if value > 0 else -math.inf
+        return value
+
+    def _value(self, measure: float) -> float:
+        return 10.0**measure if self.logarithmic else measure
+
+
+def _round_values(low: float, high: float) -> list[float]:
+    span = high - low
+    if span <= 0:
+        return [low]
+    magnitude = 10.0 ** math.floor(math.log10(span / TICKS))
+    step = next(s for m in (1, 2, 2.5, 5, 10) if span / (s := m * magnitude) <= TICKS)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{i * step:.10g}") for i in range(first, last + 1)]
+
+
+def axis_of(result: CheckResult) -> Axis | None:
+    """The axis that contains a result's points and its region's ends; None without points.
+
+    On a logarithmic axis values that are not positive are placed at the left edge.
+    """
+    logarithmic = result.scale == "log"
+    values = [v for p in result.points for v in (p.effect, *p.ends)]
+    placed = [v for v in (*values, *result.region) if math.isfinite(v) and (v > 0 or not logarithmic)]
+    if not values or not placed:
+        return None
+    low, high = min(placed), max(placed)
+    return Axis(True, math.log10(low), math.log10(high)) if logarithmic else Axis(False, low, high)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point as drawn, in per cent: ``effect`` None if unknown, ``line`` None without an interval.
+
+    An interval that is unbounded or infinite on one side reaches the edge there (0 or 100) and has an arrow.
+    """
+
+    effect: float | None
+    line: tuple[float, float] | None
+    open_left: bool
+    open_right: bool
+
+
+def mark(point: Comparison, axis: Axis) -> Mark:
+    """The positions of a point's effect and interval."""
+    dot = None if math.isnan(point.effect) else axis.place(point.effect)
+    if point.ends == (-math.inf, math.inf):
+        return Mark(dot, None, False, False)
+    return Mark(dot, (axis.place(point.low), axis.place(point.high)), point.low == -math.inf, point.high == math.inf)
+
+
+def region(result: CheckResult, axis: Axis) -> tuple[float, float]:
+    """The start and end of the claim's region."""
+    low, high = result.region
+    return axis.place(low), axis.place(high)
+
+
+def labelled_ticks(axis: Axis) -> Iterable[tuple[float, str]]:
+    """Positions and labels of the axis' ticks."""
+    return [(axis.place(value), number(value)) for value in axis.ticks()]
+
+
+LARGEST_PLAIN_CSV = 50_000
+LARGEST_PACKED_CSV = 500_000
+"""Bytes; with the largest few tables of a run, the page would be too large to send."""
+_SVG = "{http://www.w3.org/2000/svg}"
+_XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
+_DROPPED = {"metadata", "script", "style", "foreignObject"}
+_STYLE_SHEET = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+"""All that matplotlib's style sheet says."""
+_POINTS_TO_PIXELS = 4 / 3
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG element as text, its id and view box, and its width in CSS pixels at original font size."""
+
+    svg: str
+    width: int
+    id: str
+    view_box: str
+
+    @property
+    def shape(self) -> str:
+        """Width / height, as CSS has it."""
+        return " / ".join(self.view_box.split()[2:])
+
+
+@dataclass(frozen=True)
+class Download:
+    """A table for download: its URI (empty if it is too large), its file name, its uncompressed size in bytes."""
+
+    uri: str
+    name: str
+    size: int
+
+
+def picture(file: Path, name: str, label: str, expected_sha256: str | None = None) -> Picture:
+    """Read an SVG for embedding in a page.
+
+    Every id and reference gets a prefix made of the name; styles become attributes; metadata, scripts and external
+    references are removed.
+
+    Args:
+        file: the SVG.
+        name: the figure, as ``paper/figure``.
+        label: text for screen readers.
+        expected_sha256: the file's SHA-256, if known.
+    """
+    content = _read(file)
+    if expected_sha256 and sha256(content).hexdigest() != expected_sha256:
+        raise TableError(f"{file} is not what was drawn (its SHA-256 differs); remove {file} and run again")
+    try:
+        root = ElementTree.fromstring(content)
+    except ElementTree.ParseError as error:
+        raise TableError(f"{file} is no SVG ({error}); remove {file} and run again") from error
+    prefix = re.sub(r"[^A-Za-z0-9_-]", "-", name)
+    _clean(root, prefix)
+    length = re.fullmatch(r"([0-9.]+)(pt|px)?", root.get("width", ""))
+    width = round(float(length[1]) * (_POINTS_TO_PIXELS if length[2] == "pt" else 1)) if length else 0
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    root.attrib |= {"id": prefix, "role": "img", "aria-label": label, **_STYLE_SHEET}
+    return Picture(ElementTree.tostring(root, encoding="unicode"), width or 400, prefix, root.get("viewBox", ""))
+
+
+def _clean(element: ElementTree.Element, prefix: str) -> None:
+    """Keep an element's harmless children and attributes; its ids and references get the prefix."""
+    for child in list(element):
+        if not child.tag.startswith(_SVG) or child.tag.removeprefix(_SVG) in _DROPPED:
+            element.remove(child)
+        else:
+            _clean(child, prefix)
+    element.tag = element.tag.removeprefix(_SVG)
+    element.tail = None
+    if element.text is not None and not element.text.strip():
+        element.text = None
+    attributes = [("href" if key == _XLINK_HREF else key, value) for key, value in element.attrib.items()]
+    attributes += re.findall(r"([a-z-]+): *([^;]+)", element.get("style", ""))
+    element.attrib.clear()
+    for key, value in attributes:
+        if key == "id":
+            element.attrib[key] = f"{prefix}-{value}"
+        elif key == "href":
+            if value.startswith(("#", "data:image/")):
+                element.attrib[key] = f"#{prefix}-{value[1:]}" if value.startswith("#") else value
+        elif not key.startswith(("{", "on", "style")):
+            element.attrib[key] = re.sub(r"url\((['\"]?)#([^)'\"]+)\1\)", rf"url(#{prefix}-\2)", value)
+
+
+def download(file: Path, expected_sha256: str) -> Download:
+    """Read a table for download from the page; a large one is compressed, reproducibly."""
+    content = _read(file)
+    if sha256(content).hexdigest() != expected_sha256:
+        raise TableError(
+            f"{file} is not the table of this audit (its SHA-256 differs); make the audit again (snakemake --cores "
+            "all -R audit)"
+        )
+    name = f"{file.parent.name}-{file.name}"
+    if len(content) <= LARGEST_PLAIN_CSV:
+        return Download(_uri("text/csv", content), name, len(content))
+    packed = gzip.compress(content, compresslevel=9, mtime=0)
+    if len(packed) > LARGEST_PACKED_CSV:
+        return Download("", name, len(content))
+    return Download(_uri("application/gzip", packed), f"{name}.gz", len(content))
+
+
+def _uri(media_type: str, content: bytes) -> str:
+    return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ResultsError(
+            f"cannot read {file} ({error.strerror}); draw the figures (snakemake --cores all)"
+        ) from error
+
 
 BY_CONCERN = ("contradicted", "depends", "inconclusive", FITTED, "supported", "not run")
 POINTS_SHOWN = 8
@@ -220,7 +448,7 @@ def _environment() -> Environment:
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(
-        axis_of=forest.axis_of, mark=forest.mark, region=forest.region, labelled_ticks=forest.labelled_ticks,
+        axis_of=axis_of, mark=mark, region=region, labelled_ticks=labelled_ticks,
         NO_DATA=NO_DATA, CONTROLS=CONTROLS, KINDS=KINDS, interval=text.span,
         effect_and_interval=text.effect_and_interval,
     )  # fmt: skip

@@ -7,16 +7,14 @@ from typing import Any
 
 from resaudit.audit.build import make_audit
 from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
-from resaudit.audit.claim_models import JudgedClaim, counts_in_words, refuse_unjudged, standings_of
-from resaudit.audit.models import Audit, Robustness
+from resaudit.audit.models import Audit, JudgedClaim, Robustness, counts_in_words, refuse_unjudged, standings_of
 from resaudit.base.commands import ANY_FOLDER, resaudit_command
 from resaudit.base.errors import ConfigError, VerdictError, least_name, listed, one_named
 from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import counted, folded
 from resaudit.claims.records import UNJUDGED, Comparison
 from resaudit.figures.tables import drawn
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Config
+from resaudit.plan.models import Config, Layout
 from resaudit.plan.overrides import in_hydra
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import command_for

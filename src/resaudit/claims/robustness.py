@@ -22,8 +22,7 @@ from resaudit.figures.drawing import save_drawing, write_csv
 from resaudit.figures.style import TWO_COLUMNS, apply_style
 from resaudit.figures.tables import drawn
 from resaudit.jobs.provenance import provenance
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import CONFIGURED, CONTROL, CONTROLS, Config
+from resaudit.plan.models import CONFIGURED, CONTROL, CONTROLS, Config, Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import judgement_sha256

@@ -30,8 +30,7 @@ from resaudit.claims.records import UNJUDGED, CheckResult, CheckUsed, Comparison
 from resaudit.claims.words import threshold_in_words
 from resaudit.figures.curves import whole_runs
 from resaudit.figures.tables import errors_naming
-from resaudit.plan.check import Check
-from resaudit.plan.claim import Claim
+from resaudit.plan.claim import Check, Claim
 from resaudit.plan.experiment import in_words as keys_in_words
 from resaudit.plan.models import Config
 

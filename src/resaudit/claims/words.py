@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from resaudit.base.text import number, span
 from resaudit.claims.decision import Choice, Span, Verdict
 from resaudit.claims.records import CheckResult, Comparison, Judgement
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 
 CHOICES_NAMED = 3
 """Learning rates that are named where a verdict depends on them; of more, how many there are."""

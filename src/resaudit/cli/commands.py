@@ -284,7 +284,7 @@ def compare(words: Overrides) -> None:
     if len(runs) not in (0, 2):
         raise click.UsageError("compare takes two audits, or none")
     if runs:
-        from resaudit.audit.beside import pairs, side_by_side
+        from resaudit.audit.changes import pairs, side_by_side
         from resaudit.share.finished_runs import audit_of
 
         audits = [audit_of(run) for run in runs]
@@ -362,7 +362,7 @@ def crate(destination: Path, by: str | None, overrides: Overrides) -> None:
 def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ...]) -> None:
     """Import the results of somebody's run from RUN.zip, with the overrides that the run had; own results are kept."""
     if forgotten is not None:
-        from resaudit.plan.layout import Layout
+        from resaudit.plan.models import Layout
         from resaudit.share.records import forget_import
 
         digest, removed = forget_import(forgotten, Layout(_config(words).paths))

@@ -14,11 +14,10 @@ from resaudit.base.text import duration as in_units
 from resaudit.base.text import folded, in_minutes, number
 from resaudit.figures.draw import draw_job, references
 from resaudit.jobs.job import Cost, Execution
-from resaudit.plan.check import Check, checks_by_name
+from resaudit.plan.claim import Check, checks_by_name
 from resaudit.plan.estimates import Estimates, duration, left_out_in_words
 from resaudit.plan.figure import Figure
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Config
+from resaudit.plan.models import Config, Layout
 from resaudit.plan.overrides import in_hydra, key_of
 from resaudit.plan.plan import FigurePlan, Plan
 from resaudit.plan.words import deviations, value_of

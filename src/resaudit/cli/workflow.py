@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from resaudit.audit.claim_models import counts_in_words, refuse_unjudged, standing_of
 from resaudit.audit.job import AuditJob
+from resaudit.audit.models import counts_in_words, refuse_unjudged, standing_of
 from resaudit.base.errors import ConfigError, PaperError, ResauditError, figures_named, least_name, listed
 from resaudit.base.files import read_json
 from resaudit.base.papers import KEY, exits_heard, file_of_paper, module_of, papers, take_papers_path
@@ -33,12 +33,10 @@ from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
 from resaudit.plan.composition import check_under_variants, datasets, load
 from resaudit.plan.estimates import Estimates, duration
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Config
-from resaudit.plan.overrides import in_hydra
+from resaudit.plan.models import Config, Layout
+from resaudit.plan.overrides import Files, in_hydra
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans, evidence_figures
-from resaudit.plan.trees import Files
 from resaudit.runtime.limits import processors
 from resaudit.runtime.locks import LOCK, is_held
 

@@ -24,11 +24,10 @@ import numpy as np
 
 from resaudit.base.errors import ConfigError, DataError, MachineError, ResauditError, in_one_line, listed
 from resaudit.base.files import sha256_of, written_whole
-from resaudit.data.cifar import read_cifar
 from resaudit.data.dataset import CifarDataset, Dataset, DebianPackage, IdxDataset, ImageFolderDataset, Source, Wheel
 from resaudit.data.files import DAMAGED, beginning, right_one, what_it_is
 from resaudit.data.image_folder import decoded
-from resaudit.data.images import ImageSet, read_image_set, to_idx
+from resaudit.data.images import ImageSet, read_cifar, read_image_set, to_idx
 from resaudit.jobs.job import Cost, Execution, Job, Work
 from resaudit.runtime.progress import log
 

@@ -11,10 +11,9 @@ import numpy as np
 from resaudit.base.errors import ConfigError, DataError
 from resaudit.data.dataset import Signs
 from resaudit.data.fetch import Fetch
-from resaudit.jobs.arrays import Float, Shape, Type
+from resaudit.jobs.arrays import Float, Shape, Tolerance, Type
 from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import Tolerance
 
 LARGEST_WHITENING_ERROR = 1e-12
 SAMPLES_AT_ONCE = 10_000

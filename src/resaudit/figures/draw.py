@@ -9,8 +9,7 @@ from resaudit.base.papers import folder_of, module_of
 from resaudit.jobs.job import Cost, Job, Work
 from resaudit.plan.composition import load, scale_named
 from resaudit.plan.figure import Figure
-from resaudit.plan.layout import SUFFIXES
-from resaudit.plan.models import Run
+from resaudit.plan.models import SUFFIXES, Run
 from resaudit.plan.plan import FigurePlan, Plan, plan_figure
 from resaudit.plan.words import assumed, deviations, note
 from resaudit.runtime.progress import log

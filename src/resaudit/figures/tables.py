@@ -21,8 +21,7 @@ from resaudit.figures.expected import unexpected
 from resaudit.figures.printed import Printed
 from resaudit.plan.composition import config_folder, datasets, files_of_figures
 from resaudit.plan.composition import load as composed
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Config
+from resaudit.plan.models import Config, Layout
 from resaudit.plan.overrides import key_of
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_of

@@ -18,10 +18,8 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from resaudit.base.errors import MachineError, PaperError
-from resaudit.jobs.arrays import Array, arrays_in
-from resaudit.jobs.job_provenance import JobProvenance
-from resaudit.jobs.results import read_provenance, read_result
-from resaudit.jobs.tolerance import Tolerance
+from resaudit.jobs.arrays import Array, Tolerance, arrays_in
+from resaudit.jobs.results import JobProvenance, read_provenance, read_result
 
 ID_DIGITS = 16
 """Hexadecimal digits of the hash in an id; 64 bits make collisions impractical."""

@@ -10,10 +10,9 @@ from resaudit.base.errors import ConfigError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Job, Work
-from resaudit.jobs.job_provenance import CPU_PLATFORM
 from resaudit.jobs.plan_files import code_of, read_job
 from resaudit.jobs.provenance import provenance
-from resaudit.jobs.results import read_provenance, save_arrays
+from resaudit.jobs.results import CPU_PLATFORM, read_provenance, save_arrays
 from resaudit.runtime.devices import claim_device
 from resaudit.runtime.limits import keep_memory, processors
 from resaudit.runtime.progress import log

@@ -20,9 +20,20 @@ from resaudit.plan.claim import Claim, read_claim
 from resaudit.plan.experiment import Experiment, experiments_of
 from resaudit.plan.figure import LARGEST_SEED, Assumption, Figure
 from resaudit.plan.models import CONTROLS, OTHER_SEED, Config, Run, Scale
-from resaudit.plan.overrides import OF_FIGURES, Override, key_of, of_figure, parsed, set_in, with_full_keys
+from resaudit.plan.overrides import (
+    OF_FIGURES,
+    Files,
+    Override,
+    Tree,
+    files_like,
+    key_of,
+    of_figure,
+    parsed,
+    resolved,
+    set_in,
+    with_full_keys,
+)
 from resaudit.plan.plan import fetch_of
-from resaudit.plan.trees import Files, Tree, files_like, resolved
 from resaudit.runtime.devices import settled
 
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")

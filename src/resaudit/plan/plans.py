@@ -9,8 +9,8 @@ from resaudit.jobs.job import Job
 from resaudit.plan.composition import files_in, load
 from resaudit.plan.figure import Figure, Variant
 from resaudit.plan.models import CONTROLS, Config
+from resaudit.plan.overrides import Files
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
-from resaudit.plan.trees import Files
 
 
 class Plans:

@@ -21,8 +21,8 @@ from resaudit.base.models import check_lines, one_line, shown, validated
 from resaudit.base.papers import KEY
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import RECORDS, Execution, Job
-from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.plan_files import code_of, computing_kinds, planned
+from resaudit.jobs.results import JobProvenance
 from resaudit.plan.plan import Plan
 from resaudit.share.comparing import stays
 from resaudit.share.packed import Packed

@@ -22,7 +22,7 @@ from resaudit.base.models import one_line
 from resaudit.claims.comparison import claims_on, verdicts_on
 from resaudit.figures.drawing import ODD_CONTENT, read_csv, table_of, write_csv
 from resaudit.figures.expected import unexpected
-from resaudit.jobs.tolerance import Tolerance
+from resaudit.jobs.arrays import Tolerance
 from resaudit.plan.plan import FigurePlan, Plan, with_inputs
 
 _EXACT = Tolerance()

@@ -19,13 +19,10 @@ from resaudit.base.files import again, sha256_of, written_whole
 from resaudit.base.papers import outside_papers
 from resaudit.jobs.code import closure
 from resaudit.jobs.job import RECORDS
-from resaudit.jobs.job_provenance import JobProvenance
-from resaudit.jobs.origin import origin_of
-from resaudit.jobs.provenance import commit
-from resaudit.jobs.results import read_provenance
+from resaudit.jobs.provenance import commit, origin_of
+from resaudit.jobs.results import JobProvenance, read_provenance
 from resaudit.plan.composition import config_folder
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import Config
+from resaudit.plan.models import Config, Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import claims_sha256, settings_in_words
 from resaudit.share.crate_metadata import Contents, describe, figures_of, named

@@ -14,12 +14,12 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from resaudit.audit.claim_models import counts_in_words
+from resaudit.audit.models import counts_in_words
 from resaudit.base.errors import ConfigError
 from resaudit.base.models import shown
 from resaudit.data.dataset import Dataset
-from resaudit.jobs.job_provenance import JobProvenance
-from resaudit.jobs.origin import Origin
+from resaudit.jobs.provenance import Origin
+from resaudit.jobs.results import JobProvenance
 from resaudit.plan.models import Config
 
 _PROFILES = {

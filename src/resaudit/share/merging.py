@@ -19,8 +19,15 @@ import numpy as np
 import pandas as pd
 
 from resaudit.audit.build import audited_paper
-from resaudit.audit.claim_models import counts_in_words, standings_of
-from resaudit.audit.models import Audit, DrawnFigure, FigureProvenance, ImportedResults, Provenance
+from resaudit.audit.models import (
+    Audit,
+    DrawnFigure,
+    FigureProvenance,
+    ImportedResults,
+    Provenance,
+    counts_in_words,
+    standings_of,
+)
 from resaudit.audit.page import write_page
 from resaudit.base.errors import ConfigError, DifferenceError, MachineError, ResauditError, TableError, listed
 from resaudit.base.files import sha256_of, write_json
@@ -38,8 +45,7 @@ from resaudit.claims.comparison import (
 from resaudit.figures.drawing import imported_in_words, plot_of, read_csv, save_drawing, write_csv
 from resaudit.figures.expected import unexpected
 from resaudit.figures.tables import Drawn
-from resaudit.jobs.origin import by_archive
-from resaudit.jobs.provenance import provenance
+from resaudit.jobs.provenance import by_archive, provenance
 from resaudit.plan.figure import ColumnTolerance, Figure
 from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure

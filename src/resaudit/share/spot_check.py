@@ -30,12 +30,11 @@ from resaudit.base.papers import as_words, checkout
 from resaudit.base.text import counted
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import RECORDS, Cost, Execution, Job
-from resaudit.jobs.job_provenance import JobProvenance
-from resaudit.jobs.origin import CHECKS, RECOMPUTED, Origin, origin_of
 from resaudit.jobs.plan_files import code_of, write_job
-from resaudit.jobs.results import read_provenance
+from resaudit.jobs.provenance import CHECKS, RECOMPUTED, Origin, origin_of
+from resaudit.jobs.results import JobProvenance, read_provenance
 from resaudit.plan.estimates import Estimates
-from resaudit.plan.layout import Layout
+from resaudit.plan.models import Layout
 from resaudit.plan.plan import Plan, execution_of, with_inputs
 from resaudit.runtime.devices import visible_devices
 from resaudit.runtime.extensions import vector_lanes

@@ -20,7 +20,7 @@ from resaudit.figures.drawing import figure_module
 from resaudit.figures.expected import unexpected
 from resaudit.figures.rates import BestRate
 from resaudit.figures.sweeps import Stage, by_rate, fresh, screened
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import at
 from resaudit.plan.plan import FigurePlan, make_plan

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.checks.common_rates import CommonRate, StepsToLoss
+from resaudit.claims.checks.rates import CommonRate, StepsToLoss
 from resaudit.figures.rates import BestRate
 from resaudit.figures.sweeps import Stage, at_the_end, by_rate
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import at
 from resaudit.plan.plan import make_plan

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 from resaudit.base.errors import ResauditError
-from resaudit.claims.checks.common_rates import CommonRate, StepsToLoss
+from resaudit.claims.checks.rates import CommonRate, StepsToLoss
 from resaudit.claims.verdicts import judge
 from resaudit.figures.curves import steps_to_target
 from resaudit.figures.drawing import at_edges, figure_module
 from resaudit.figures.sweeps import common_rates
-from resaudit.plan.check import Check
+from resaudit.plan.claim import Check
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from residual.stable_scaling.jobs.train_scaled import Losses

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from resaudit.claims.checks.measured import Effect, Measured, effect_of
-from resaudit.claims.checks.ratios import add_ratio
+from resaudit.claims.checks.measured import Effect, Measured, add_ratio, effect_of
 from resaudit.claims.checks.rows import (
     at_tied_rates,
     by_run,
@@ -24,7 +23,7 @@ from resaudit.claims.checks.rows import (
 )
 from resaudit.figures.curves import slope
 from resaudit.plan.bounded import Depth
-from resaudit.plan.check import Check, Names, Share
+from resaudit.plan.claim import Check, Names, Share
 
 if TYPE_CHECKING:
     import pandas as pd

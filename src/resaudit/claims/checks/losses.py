@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from resaudit.base.errors import CheckError
-from resaudit.claims.checks.measured import Counted, Effect, Measured, effect_of, median_of
-from resaudit.claims.checks.ratios import choice_of_rates, in_words
+from resaudit.claims.checks.measured import Counted, Effect, Measured, choice_of_rates, effect_of, in_words, median_of
 from resaudit.claims.checks.rows import (
     at_tied_rates,
     bounds_of_difference,
@@ -26,7 +25,7 @@ from resaudit.claims.checks.rows import (
 )
 from resaudit.claims.intervals import FEWEST
 from resaudit.figures.curves import descending, interpolate, whole_runs
-from resaudit.plan.check import Check, Names
+from resaudit.plan.claim import Check, Names
 
 if TYPE_CHECKING:
     import pandas as pd

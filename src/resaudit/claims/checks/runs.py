@@ -1,15 +1,15 @@
-"""Checks of means and medians over runs, with intervals."""
+"""Checks over runs or draws: means and medians, shares with exact intervals, and theorems, which are exact."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import by_run, not_negative, pieces, words
+from resaudit.claims.checks.measured import Counted, Measured
+from resaudit.claims.checks.rows import by_run, not_negative, of_network, pieces, refuse, take, values_of, words
 from resaudit.claims.intervals import replicate_means
 from resaudit.figures.curves import slope
-from resaudit.plan.check import Check, Columns
+from resaudit.plan.claim import Check, Columns, Names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,3 +163,141 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
             zeros = places.mean() - exponents.mean(axis=-1) / slope(places, exponents)
             measured.add(where, zeros[0], zeros[1:], len(values))
         return measured
+
+
+class ShareOfRuns(Check, name="share_of_runs"):
+    """Share of the runs of an ensemble with an outcome, at every value of a coordinate.
+
+    Attributes:
+        networks: the networks to measure.
+        column: number of runs with the outcome; a negative value is refused, as one above the runs is.
+        by: the coordinate.
+        differ_from: column of a share to subtract, with its number of runs in ``<column>_runs``.
+    """
+
+    reads = ("network",)
+    networks: Names
+    column: str
+    by: str
+    differ_from: str | None = None
+
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
+        """The share, or its difference to the other."""
+        other = self.differ_from
+        minus, unit = (f", minus {other}", "difference of shares") if other else ("", "share")
+        measured = Measured(f"share of runs: {words(self.column)}{minus}", unit)
+        for network in self.networks:
+            for at, row in _counts(table, network, self.by, self.column, least_runs, measured):
+                counted = [_counted(row[self.column], row["runs"])]
+                if other:
+                    runs = row[f"{other}_runs"]
+                    counted.append(_counted(round(row[other] * runs), runs))
+                measured.add_share(f"{network}, {self.by} {at:g}", *counted)
+        return measured
+
+
+class ShareChange(Check, name="share_change"):
+    """Change of the share of runs with an outcome from the least to the greatest value of a coordinate.
+
+    Attributes:
+        networks: the networks to measure.
+        column: number of runs with the outcome; a negative value is refused, as one above the runs is.
+        by: the coordinate.
+    """
+
+    reads = ("network",)
+    networks: Names
+    column: str
+    by: str
+
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
+        """The share at the greatest value minus that at the least."""
+        what = f"share of runs: {words(self.column)}"
+        measured = Measured(f"{what}, at the greatest {self.by} minus at the least", "difference of shares")
+        for network in self.networks:
+            rows = _counts(table, network, self.by, self.column, least_runs, measured)
+            if len(rows) == 1:
+                measured.missing.append(f"{network}: one of the two counts that a change needs")
+            elif rows:
+                ends = [_counted(row[self.column], row["runs"]) for _, row in (rows[-1], rows[0])]
+                measured.add_share(f"{network}, {self.by} {rows[-1][0]:g} against {rows[0][0]:g}", *ends)
+        return measured
+
+
+def _counts(
+    table: "pd.DataFrame", network: str, by: str, column: str, least_runs: int, measured: Measured
+) -> list[tuple[float, "pd.Series[float]"]]:
+    """One network's rows with enough runs, by ascending coordinate."""
+    not_negative(take(table, "network", by, "runs", column), "runs", column)
+    refuse(table, column, (table[column] > table["runs"]) | np.isinf(table["runs"]), "more than the runs", "≤ runs")
+    rows = of_network(table, network).sort_values(by)
+    if rows.empty:
+        measured.missing.append(f"{network}: no counts")
+    few = rows[rows["runs"] < least_runs]
+    measured.missing.extend(f"{network}, {by} {at:g}: {least_runs} runs are needed" for at in few[by])
+    return [(float(row[by]), row) for _, row in rows[rows["runs"] >= least_runs].iterrows()]
+
+
+def _counted(hits: float, runs: float) -> Counted:
+    return int(hits), int(runs)
+
+
+class IdentitiesHold(Check, name="identities_hold"):
+    """Largest error of each property over draws and sizes, in units of its double-precision tolerance.
+
+    Attributes:
+        properties: the properties to measure, each by itself.
+    """
+
+    reads = ("property",)
+    properties: Names
+
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
+        """The largest error of each property, relative to its tolerance."""
+        measured = Measured("largest error over what double precision allows", "ratio")
+        asked = table[take(table, "property")["property"].isin(self.properties)]
+        not_negative(take(asked, "property", "error", "tolerance"), "error", "tolerance")
+        for name in self.properties:
+            rows = _rows(asked, name, least_runs, measured)
+            if len(rows):
+                # A zero error is within any tolerance, even zero; an infinite error or tolerance fails.
+                shares = (rows["error"] / rows["tolerance"]).where(
+                    np.isfinite(rows["error"] + rows["tolerance"]), np.inf
+                )
+                measured.add(name, float(shares.where(rows["error"] != 0, 0.0).max()), None, len(rows))
+        return measured
+
+
+class Magnitude(Check, name="magnitude"):
+    """Least (with ``at_least``) or largest value of each property over draws and sizes.
+
+    Attributes:
+        properties: the properties, each measured separately; a negative value counts, one with an infinite value is
+            left out.
+        absolute: measure the magnitude of the value.
+    """
+
+    reads = ("property", "value")
+    properties: Names
+    absolute: bool = False
+
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
+        """The least or largest value of each property; missing if a value is not finite or beyond its tolerance."""
+        # A region with two ends needs both the least and the largest value.
+        ends = [end for end, bound in zip(("least", "largest"), self.region, strict=True) if bound is not None]
+        measured = Measured(f"{' and '.join(ends)} value over draws and sizes", "value")
+        take(table, "property", "value")
+        for name in self.properties:
+            rows = _rows(table, name, least_runs, measured)
+            if len(rows):
+                known = values_of(rows, "value").where(np.isfinite)
+                values = known.abs() if self.absolute else known
+                for end in ends:
+                    worst = values.min(skipna=False) if end == "least" else values.max(skipna=False)
+                    measured.add(name if len(ends) == 1 else f"{name}, {end}", float(worst), None, len(rows))
+        return measured
+
+
+def _rows(table: "pd.DataFrame", name: str, least_runs: int, measured: Measured) -> "pd.DataFrame":
+    rows = table[table["property"] == name]
+    return rows if measured.has_enough(name, len(rows), least_runs, "draws") else rows.iloc[:0]
