@@ -22,7 +22,8 @@ from resaudit.plan.plan import make_plan
 from residual.stable_scaling.experiments.training import ScaledTraining
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 from tests.claims.made import mentions, result, verdict
-from tests.residual.stable_scaling.test_training import PAPER, falling, made, steady
+from tests.claims.test_common_rate import falling, made, steady
+from tests.residual.stable_scaling.test_training import PAPER
 
 Table = pd.DataFrame
 NETWORK = "resnet-0.5"
