@@ -6,8 +6,8 @@ from typing import Any
 
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.job import Job
+from resaudit.jobs.origin import IMPORTED, Origin
 from resaudit.jobs.plan_files import code_of
-from resaudit.jobs.provenance import IMPORTED, Origin
 from resaudit.share.records import Import
 
 ARCHIVE = "ab" * 32

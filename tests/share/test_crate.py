@@ -17,7 +17,7 @@ import pytest
 
 from resaudit.base.errors import ConfigError, ResauditError, ResultsError, TableError
 from resaudit.base.files import read_json, sha256_of, write_json
-from resaudit.jobs.provenance import Origin
+from resaudit.jobs.origin import Origin
 from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.models import FORMATS, Layout
 from resaudit.plan.plan import Plan

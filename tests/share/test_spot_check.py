@@ -27,8 +27,8 @@ from resaudit.audit.build import spot_checks
 from resaudit.base.errors import ConfigError, Interrupted
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.origin import imported_among
 from resaudit.jobs.plan_files import write_job
-from resaudit.jobs.provenance import imported_among
 from resaudit.jobs.results import save_arrays
 from resaudit.plan.claim import Needs
 from resaudit.plan.composition import load

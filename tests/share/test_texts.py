@@ -18,7 +18,7 @@ from resaudit.base.errors import ArchiveError, ResauditError
 from resaudit.base.files import write_json
 from resaudit.base.models import Closed, validated
 from resaudit.figures.drawing import imported_in_words, save_drawing
-from resaudit.jobs.provenance import Origin, origin_of
+from resaudit.jobs.origin import Origin, origin_of
 from resaudit.jobs.results import JobProvenance, read_provenance
 from resaudit.share.checking import check_arrays
 from resaudit.share.packed import METADATA

@@ -1,6 +1,6 @@
 # Verdicts on the claims: the audit, and the same under every variant.
 from resaudit.base.papers import folder_of
-from resaudit.jobs.provenance import CHECKS
+from resaudit.jobs.origin import CHECKS
 
 
 def matrices(_wildcards):

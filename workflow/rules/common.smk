@@ -43,7 +43,7 @@ from resaudit.cli.workflow import (
 from resaudit.plan.estimates import BENCHMARKS, left_out_in_words
 from resaudit.plan.models import SUFFIXES
 from resaudit.jobs.code import check_imports
-from resaudit.jobs.provenance import CHECKS, RECOMPUTED
+from resaudit.jobs.origin import CHECKS, RECOMPUTED
 from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices

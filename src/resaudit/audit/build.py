@@ -32,7 +32,8 @@ from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
 from resaudit.claims.verdicts import judgement_on
 from resaudit.claims.words import leaning, why
 from resaudit.figures.tables import Drawn, drawn, printed_values, refuse_undrawn
-from resaudit.jobs.provenance import CHECKS, commit_of, origin_of, provenance
+from resaudit.jobs.origin import CHECKS, origin_of
+from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement
 from resaudit.plan.composition import claims_as_written, claims_file, files_in, load

@@ -19,7 +19,8 @@ from resaudit.base.files import read_json, sha256_of, write_json, written_whole
 from resaudit.base.papers import module_of
 from resaudit.figures.rates import BestRate
 from resaudit.figures.style import SMALLEST_POINTS, apply_style, tables_in
-from resaudit.jobs.provenance import imported_among, provenance
+from resaudit.jobs.origin import imported_among
+from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import codes, cpu_platforms, moved
 from resaudit.plan.figure import Figure
 from resaudit.plan.models import FORMATS

@@ -9,12 +9,14 @@ possible may still be wrong.
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-import pandas as pd
 from pydantic import Field, model_validator
 
 from resaudit.base.models import Count, PairId, Part
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Examined(Part):
@@ -126,6 +128,7 @@ class Printed(Part):
 def over_runs(values: "pd.Series | None") -> dict[str, Any]:
     """Mean, mean minus and plus one standard deviation, and number of runs, as keys of a printed value.
 
+    >>> import pandas as pd
     >>> over_runs(pd.Series([1.0, 3.0]))["low"], over_runs(pd.Series([2.0])), over_runs(None)
     (0.5857864376269049, {'here': 2.0, 'low': None, 'high': None, 'n': 1}, {'here': None})
     """

@@ -19,7 +19,8 @@ from resaudit.base.files import again, sha256_of, written_whole
 from resaudit.base.papers import outside_papers
 from resaudit.jobs.code import closure
 from resaudit.jobs.job import RECORDS
-from resaudit.jobs.provenance import commit, origin_of
+from resaudit.jobs.origin import origin_of
+from resaudit.jobs.provenance import commit
 from resaudit.jobs.results import JobProvenance, read_provenance
 from resaudit.plan.composition import config_folder
 from resaudit.plan.models import Config, Layout

@@ -18,7 +18,7 @@ from resaudit.audit.models import counts_in_words
 from resaudit.base.errors import ConfigError
 from resaudit.base.models import shown
 from resaudit.data.dataset import Dataset
-from resaudit.jobs.provenance import Origin
+from resaudit.jobs.origin import Origin
 from resaudit.jobs.results import JobProvenance
 from resaudit.plan.models import Config
 

@@ -23,8 +23,8 @@ from resaudit.figures.drawing import ODD_CONTENT, lay_out, plot_of
 from resaudit.figures.tables import Drawn, printed_values
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import RECORDS, Job
+from resaudit.jobs.origin import IMPORTED, Origin, origin_of
 from resaudit.jobs.plan_files import code_of
-from resaudit.jobs.provenance import IMPORTED, Origin, origin_of
 from resaudit.jobs.results import JobProvenance
 from resaudit.plan.composition import config_folder
 from resaudit.plan.models import Config

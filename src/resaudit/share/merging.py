@@ -45,7 +45,8 @@ from resaudit.claims.comparison import (
 from resaudit.figures.drawing import imported_in_words, plot_of, read_csv, save_drawing, write_csv
 from resaudit.figures.expected import unexpected
 from resaudit.figures.tables import Drawn
-from resaudit.jobs.provenance import by_archive, provenance
+from resaudit.jobs.origin import by_archive
+from resaudit.jobs.provenance import provenance
 from resaudit.plan.figure import ColumnTolerance, Figure
 from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure

@@ -13,8 +13,8 @@ from resaudit.base.errors import ConfigError, ResultsError, listed, reading
 from resaudit.base.files import read_json, sha256_of
 from resaudit.base.models import Closed, Line, Sha256, Time, read_record
 from resaudit.jobs.job import Job
+from resaudit.jobs.origin import IMPORTED, origin_of
 from resaudit.jobs.plan_files import code_of
-from resaudit.jobs.provenance import IMPORTED, origin_of
 from resaudit.plan.models import Layout
 from resaudit.plan.plan import Plan
 from resaudit.runtime.locks import hold_lock

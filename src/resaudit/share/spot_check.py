@@ -30,8 +30,8 @@ from resaudit.base.papers import as_words, checkout
 from resaudit.base.text import counted
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import RECORDS, Cost, Execution, Job
+from resaudit.jobs.origin import CHECKS, RECOMPUTED, Origin, origin_of
 from resaudit.jobs.plan_files import code_of, write_job
-from resaudit.jobs.provenance import CHECKS, RECOMPUTED, Origin, origin_of
 from resaudit.jobs.results import JobProvenance, read_provenance
 from resaudit.plan.estimates import Estimates
 from resaudit.plan.models import Layout
