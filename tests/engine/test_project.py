@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 
 from resaudit.audit.models import STANDINGS
 from resaudit.base.papers import papers
+from resaudit.cli.workflow import check_modules
 from resaudit.figures.drawing import figure_module
 from resaudit.plan.composition import files_of_figures
 from tests.conftest import CHECKOUT
@@ -124,6 +125,7 @@ def test_environment_installs_the_project_and_allows_its_pythons() -> None:
 def test_every_figure_has_a_module_and_starts_with_its_command() -> None:
     files = files_of_figures(CHECKOUT / "config")
     short = Counter(name.split("/")[1] for name in files)
+    check_modules(files)  # without importing them
     for name, file in files.items():
         module = figure_module(name)
         assert callable(module.table)

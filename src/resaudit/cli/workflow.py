@@ -282,7 +282,7 @@ def _names_at_top(module: Path) -> set[str]:
     except SyntaxError:
         return {"table", "plot"}  # said where it is imported
     return {
-        str(getattr(part, "id", getattr(part, "name", "")))
+        str(getattr(part, "asname", None) or getattr(part, "id", getattr(part, "name", "")))
         for node in nodes
         for part in (node, *getattr(node, "targets", ()), *getattr(node, "names", ()))
     }
