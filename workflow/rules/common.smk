@@ -28,11 +28,13 @@ from resaudit.base.papers import as_words, check_installed_from
 from resaudit.cli.insides import Insides
 from resaudit.cli.workflow import (
     JobsOfRules,
+    check_records_writable,
     checkout_of,
     end_in_words,
     errors_in_one_line,
     figure_targets,
     has_unjudged,
+    image_from,
     make_readable,
     overrides_from,
     set_dates_in_the_future,
@@ -53,8 +55,10 @@ from resaudit.share.records import check_imported, leaf_inputs
 INSIDE = Insides(workflow)
 
 with errors_in_one_line():
+    IMAGE = image_from(config, INSIDE.in_containers)
     CHECKOUT = checkout_of(Path(str(workflow.current_basedir)), Path(str(workflow.basedir)))
     check_installed_from(CHECKOUT)
+    check_records_writable()
     JOBS = JobsOfRules(
         overrides_from(config, sys.argv),
         CHECKOUT / "config",
@@ -78,7 +82,8 @@ PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)
 RESULTS = FILES.results
 LOGS = RESULTS / "logs"
 # Job processes get papers_path on their command line.
-RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *as_words()])
+# An image has a Python of its own.
+RESAUDIT = shlex.join(["python" if INSIDE.in_containers else sys.executable, "-m", "resaudit", *as_words()])
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} --code {params.code} 2> {log:q}"
 
 # Snakemake's own prefix, which this one would replace: without it only the last command of a rule could fail.

@@ -10,6 +10,7 @@ from typing import Any
 
 from snakemake.io import IOFile
 from snakemake.settings.enums import RerunTrigger
+from snakemake.settings.types import DeploymentMethod
 
 
 class Insides:
@@ -27,6 +28,11 @@ class Insides:
     def compares_params(self) -> bool:
         """Whether a job is run again whose params have changed; only in a user's own process."""
         return self.is_users and RerunTrigger.PARAMS in self._workflow.dag_settings.rerun_triggers
+
+    @property
+    def in_containers(self) -> bool:
+        """Whether jobs run in an image (``--sdm apptainer``)."""
+        return DeploymentMethod.APPTAINER in self._workflow.deployment_settings.deployment_method
 
     @property
     def targets(self) -> set[str]:

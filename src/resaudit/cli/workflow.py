@@ -21,7 +21,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from resaudit.audit.job import AuditJob
 from resaudit.audit.models import counts_in_words, refuse_unjudged, standing_of
-from resaudit.base.errors import ConfigError, PaperError, ResauditError, figures_named, least_name, listed
+from resaudit.base.errors import ConfigError, MachineError, PaperError, ResauditError, figures_named, least_name, listed
 from resaudit.base.files import read_json
 from resaudit.base.papers import KEY, exits_heard, file_of_paper, module_of, papers, take_papers_path
 from resaudit.base.text import counted, in_minutes
@@ -47,6 +47,8 @@ OTHER_RULES = ("all", "draw", "show", "audit", "robustness_matrix", "robustness"
 """Rules that are no kind of computing job; of a figure see :func:`figure_targets`."""
 REPEATED = ("Select jobs to execute", "Execute ", "Complete log", "Elapsed time")
 """How those of Snakemake's lines begin that are left out of a quiet terminal."""
+IMAGE = "container"
+"""Key of ``--config``: the image that jobs run in with ``--sdm apptainer``."""
 DAY = 86_400
 """Seconds."""
 SECONDS_BETWEEN_READINGS = 60
@@ -68,11 +70,21 @@ def checkout_of(rules: Path, entry: Path) -> Path:
     return checkout
 
 
+def check_records_writable() -> None:
+    """Check that Snakemake can make its folder of records, where its own error is a traceback."""
+    here = Path.cwd()
+    if not (here / ".snakemake").exists() and not os.access(here, os.W_OK):
+        raise MachineError(
+            f"cannot write into {here}, where Snakemake keeps its records; choose another working directory: "
+            "--directory FOLDER"
+        )
+
+
 def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
     """Hydra overrides from Snakemake's ``--config``.
 
     ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself, except
-    ``papers_path``, whose papers are added to this process.
+    ``papers_path``, whose papers are added to this process, and ``container`` (:func:`image_from`).
 
     Args:
         config: Snakemake's configuration.
@@ -94,12 +106,22 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         # Plain text goes to Hydra unquoted: it may be a list or a number.
         f"{key}={value if isinstance(value, str) else in_hydra(value)}"
         for key, value in config.items()
-        if key != "overrides"
+        if key not in ("overrides", IMAGE)
     ]
     overrides = config.get("overrides", [])
     return take_papers_path(
         named + ([str(item) for item in overrides] if isinstance(overrides, list) else _split(str(overrides)))
     )
+
+
+def image_from(config: Mapping[str, Any], needed: bool) -> str | None:
+    """The image of ``--config container=…``: a file or an address that apptainer knows; None if there is none."""
+    if needed and not config.get(IMAGE):
+        raise ConfigError(
+            f"--sdm apptainer needs an image, and none is published: --config {IMAGE}=FILE.sif "
+            "(docs/containers.md says how to build one)"
+        )
+    return config.get(IMAGE)
 
 
 def _split(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from resaudit.base.errors import ConfigError
+from resaudit.base.errors import ConfigError, MachineError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Job, Work
@@ -21,6 +21,11 @@ from resaudit.runtime.progress import log
 def run_job(key: str, results: Path, code: str | None = None) -> None:
     """Run the job ``kind/id`` of a results folder's plan."""
     job, execution = read_job(results, key)
+    if code and os.environ.get("APPTAINER_CONTAINER") and code != code_of(job):
+        raise MachineError(
+            f"the image {os.environ['APPTAINER_CONTAINER']} holds other code of {job.kind} than the checkout; build it "
+            "again from this commit"
+        )
     code = code or code_of(job)
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     device = device_of(job, execution)
