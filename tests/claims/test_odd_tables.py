@@ -288,6 +288,8 @@ def test_a_run_that_diverges_supports_no_claim_whichever_way_it_points(name: str
 def test_the_list_of_checks_says_what_a_negative_value_does() -> None:
     """Of every check, for a column that a claim may choose."""
     told, free = set(), ("column", "peak", "drop")
+    # Other tests of this process may have made up some.
+    known = [kind for kind in checks_by_name().values() if kind.__module__.startswith(("resaudit.", "residual."))]
     for check, table, column in CASES:
         for key in {key for key in free if getattr(check, key, None) == column}:
             if column == "value":  # of single draws
@@ -298,7 +300,7 @@ def test_the_list_of_checks_says_what_a_negative_value_does() -> None:
             ratio = getattr(check, "compare", "ratio") == "ratio"
             assert isinstance(said, str) == (refuses and ratio), (check, said)
             told.add((type(check), key))
-    assert told == {(kind, key) for kind in checks_by_name().values() for key in free if key in kind.model_fields}
+    assert told == {(kind, key) for kind in known for key in free if key in kind.model_fields}
 
 
 def test_the_order_of_rows_does_not_matter() -> None:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from resaudit.audit.models import STANDINGS
 from resaudit.base.files import sha256_of, write_json
 from resaudit.figures.draw import Draw
 from resaudit.figures.drawing import about, figure_module, read_csv
@@ -98,14 +99,15 @@ def _audit(plan: Plan, made_by: dict[str, Any]) -> dict[str, Any]:
         "ledger": {
             "file": "config/paper/demystifying_resnet/claims.yaml",
             "sha256": claims_sha256(plan.config, "demystifying_resnet"),
+            "command": "resaudit explain demystifying_resnet",
         },
-        "counts": {"supported": 1, "contradicted": 1, "inconclusive": 0, "not run": 1},
+        "counts": dict.fromkeys(STANDINGS, 0) | {"supported": 1, "contradicted": 1, "not run": 1},
         "claims": claims,
         "figures": [_figure(plan, name, part, made_by) for name, part in plan.figures.items()],
         "robustness": None,
     }
     return {
-        "version": 1,
+        "version": 3,
         "generated": GENERATED,
         "scale": plan.config.scale.name,
         "scale_summary": plan.config.scale.summary,

@@ -374,7 +374,7 @@ def half_an_audit(plan: Plan) -> None:
         (change_a_table, TableError, "fig07.csv"),
         (change_a_drawing, TableError, "fig07.svg"),
         (half_an_audit, None, "audit.json"),
-        (lambda plan: change_audit(plan, version=3), None, "version"),
+        (lambda plan: change_audit(plan, version=2), None, "version"),
         (lambda plan: change_audit(plan, scale="paper"), ConfigError, "the scale"),
     ],
 )

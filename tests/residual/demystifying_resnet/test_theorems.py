@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import write_json
+from resaudit.figures.style import panels
 from resaudit.jobs.job import Execution
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
@@ -57,7 +57,7 @@ def test_statements_are_printed_with_their_cases_and_largest_error() -> None:
     rows = [*made(Finding("order 1", 0, 0, 0.0, 1.0), Finding("order 2", 0, 0, 0.05, 0.1)),
             *made(Finding("exact", 0, 0, 0.0, 1.0)),
             *made(Finding("bad", 0, 0, 3.0, 1.0), Finding("not stated", 1, np.nan, 9.0, 1.0))]  # fmt: skip
-    axes = Figure().add_subplot()
+    _, (axes,) = panels()
     theorem1.statements_panel(axes, pd.DataFrame(dataclasses.asdict(as_columns(rows))))
     said = [text.get_text() for text in axes.texts]
     assert said[3:] == ["order k", "2", "0.5", "exact", "1", "0", "bad", "1", "3 (!)"]
