@@ -9,7 +9,7 @@ import pytest
 
 from resaudit.audit.build import spot_checks
 from resaudit.base.files import write_json
-from resaudit.jobs.provenance import CHECKS
+from resaudit.jobs.origin import CHECKS
 from resaudit.share.records import imports
 from tests.share.test_texts import CHECK, DIGEST, IMPORT
 
