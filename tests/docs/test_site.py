@@ -88,6 +88,7 @@ def test_every_claim_is_there_with_its_place_and_thresholds(site: Path, config: 
             text = known[f"{paper}-{key}".replace("_", "-")]
             assert claim.statement in text
             assert claim.where in text
+            assert ("Check it: `snakemake --cores all" in text) == (not claim.not_yet)
             for name, check in claim.checks.items():
                 assert re.search(rf"{name}\s+`{check.name}`[^\n]*", text), (key, name)
                 assert threshold_in_words(check) in text

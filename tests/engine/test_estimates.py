@@ -16,9 +16,9 @@ from resaudit.cli.workflow import JobsOfRules
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import plan_file
 from resaudit.plan.composition import load
-from resaudit.plan.estimates import Estimates
+from resaudit.plan.estimates import Estimates, planned_size
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, first_of, run_planned
 from tests.ran import HEADER, benchmark, ran_here
 
 
@@ -88,6 +88,18 @@ def test_a_run_reads_again_what_its_jobs_took(tmp_path: Path, monkeypatch: pytes
     assert jobs.cost(job).seconds == before
     monkeypatch.setattr(workflow, "SECONDS_BETWEEN_READINGS", 0)
     assert jobs.cost(job).seconds == pytest.approx(4 * before, rel=1e-3)
+
+
+def test_the_disk_that_a_plan_knows_is_what_the_files_take_but_for_their_headers(tmp_path: Path) -> None:
+    job = first_of(make_plan(load(["scale=smoke", "figures=[shortcut_importance/table1]"])), "simulate")
+    run_planned(job, tmp_path)
+    files = [job.folder(tmp_path) / name for name in job.files]
+    arrays = sum(len(job.arrays_of(name)) for name in job.files)
+    planned, took = planned_size(job), sum(file.stat().st_size for file in files)
+    assert planned
+    assert planned < took < planned + 600 * arrays
+    # How many rows a theorem's table has, its computation decides.
+    assert planned_size(first_of(make_plan(load(["figures=[theorem1]"])), "theorem")) is None
 
 
 class Waiting:

@@ -59,6 +59,19 @@ def test_a_theorem_is_explained_with_its_job() -> None:
     assert "train/" not in lines
 
 
+def test_a_figure_and_its_claim_say_by_which_command_and_with_what_they_are_checked() -> None:
+    overrides = ("paths.results=none", "theorem1.runs=2")
+    claim = explain_claim(make_plan(load(overrides)), overrides, f"{PAPER}/theorem-1-construction")
+    name = f"{PAPER}/theorem1"
+    plan = make_plan(load([*overrides, f"figures=[{name}]"]))
+    figure = explain.explain_figure(plan, load(["scale=paper"], only=[name]).figure[name], name, overrides)
+    for lines in map(list, (claim, figure)):
+        said = " ".join("\n".join(lines).split())
+        assert f"snakemake --cores all --config 'figures=[{name}]' 'overrides=[{','.join(overrides)}]'" in said
+        # The raw images are the disk that the plan knows.
+        assert re.search(r"of one core, [\d.]+ GB of memory for the largest job, at least 55\.0 MB of disk", said)
+
+
 @pytest.mark.usefixtures("no_paper_stays")
 def test_the_papers_plain_page_is_named_where_there_is_one() -> None:
     (page,) = (line.strip() for line in explained("fig07") if line.endswith("plain.py"))

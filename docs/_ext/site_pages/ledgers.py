@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from resaudit.base.commands import resaudit_command
 from resaudit.claims.words import threshold_in_words
 from resaudit.plan.claim import Claim
 from resaudit.plan.composition import load
-from resaudit.plan.words import value_of
+from resaudit.plan.estimates import effort_in_words
+from resaudit.plan.words import command_for, value_of
 from site_pages.links import plain
 
 if TYPE_CHECKING:
@@ -16,9 +18,9 @@ if TYPE_CHECKING:
 
 
 @cache
-def configuration() -> "Config":
-    """The configuration without overrides but at full scale, on a CPU: composing it looks for no GPU."""
-    return load(["scale=paper", "device=cpu"])
+def configuration(scale: str = "paper") -> "Config":
+    """The configuration of a scale without other overrides, on a CPU and without results: it looks for neither."""
+    return load([f"scale={scale}", "device=cpu", "paths.results=none"])
 
 
 def claims() -> Iterator[str]:
@@ -37,6 +39,8 @@ def _claim(paper: str, key: str, claim: Claim) -> Iterator[str]:
     yield f"- **Reason:** {plain(claim.reason)}"
     yield f"- **Minimum sample:** {claim.needs}"
     yield f"- **Evidence:** {_evidence(paper, claim)}"
+    if not claim.not_yet:
+        yield f"- **Check it:** {_command(paper, key, claim)}"
     if claim.fitted:
         yield f"- **No evidence:** {plain(claim.fitted)}"
     if claim.finding:
@@ -54,6 +58,14 @@ def _evidence(paper: str, claim: Claim) -> str:
     if claim.not_yet:
         return f"none: {plain(claim.not_yet)}"
     return f"[{claim.evidence}](#figure-{paper}-{claim.evidence})"
+
+
+def _command(paper: str, key: str, claim: Claim) -> str:
+    """How an evaluator checks a claim, at the least scale that is evidence, and what it takes by built-in estimates."""
+    figure, scale = f"{paper}/{claim.evidence}", claim.needs.scales[0]
+    overrides = [f"scale={scale}"] if scale != load(only=()).scale.name else []
+    commands = f"{command_for([figure], overrides)} && {resaudit_command('audit', '--claim', key, *overrides)}"
+    return f"`{commands}`: {effort_in_words(configuration(scale), figure)}"
 
 
 def _short(value: object) -> str:

@@ -10,6 +10,8 @@ PAGES = {
     "README.md": "index",
     "CONTRIBUTING.md": "contributing",
     "CHANGELOG.md": "changelog",
+    "CODE_OF_CONDUCT.md": "conduct",
+    "SECURITY.md": "security",
     "benchmarks/RESULTS.md": "measurements",
     "profiles/README.md": "cluster",
 }

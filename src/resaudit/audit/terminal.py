@@ -14,6 +14,7 @@ from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import counted, folded
 from resaudit.claims.records import UNJUDGED, Comparison
 from resaudit.figures.tables import drawn
+from resaudit.plan.estimates import effort_in_words, time_in_words
 from resaudit.plan.models import Config, Layout
 from resaudit.plan.overrides import in_hydra
 from resaudit.plan.plan import Plan, make_plan
@@ -187,6 +188,7 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     yield from map(folded, under_variants(claim, matrix))
     if claim.command:
         yield f"\nreproduce with: {command_for([claim.evidence], overrides, as_words())}"
+        yield folded(f"{time_in_words(config, [claim.evidence])}; {effort_in_words(config, claim.evidence)}")
 
 
 def under_variants(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[str]:

@@ -219,7 +219,8 @@ def explain(words: Overrides) -> None:
         lines = explained.explain_run(make_plan(config), overrides)
     elif name in config.figure:
         plan = make_plan(config.model_copy(update={"figures": [name]}))
-        lines = explained.explain_figure(plan, load(["scale=paper"], only=[name]).figure[name], name)
+        of_paper = load(["scale=paper"], only=[name]).figure[name]
+        lines = explained.explain_figure(plan, of_paper, name, overrides)
     else:
         from resaudit.audit.terminal import explain_claim
 

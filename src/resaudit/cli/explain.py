@@ -9,24 +9,31 @@ from typing import get_type_hints
 
 from resaudit.audit.job import AuditJob
 from resaudit.base.models import meanings, summary
-from resaudit.base.papers import papers
+from resaudit.base.papers import as_words, papers
 from resaudit.base.text import duration as in_units
 from resaudit.base.text import folded, in_minutes, number
 from resaudit.figures.draw import draw_job, references
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.claim import Check, checks_by_name
-from resaudit.plan.estimates import Estimates, duration, left_out_in_words
+from resaudit.plan.estimates import Estimates, duration, effort_in_words, left_out_in_words, time_in_words
 from resaudit.plan.figure import Figure
 from resaudit.plan.models import Config, Layout
 from resaudit.plan.overrides import in_hydra, key_of
 from resaudit.plan.plan import FigurePlan, Plan
-from resaudit.plan.words import deviations, value_of
+from resaudit.plan.words import command_for, deviations, value_of
 from resaudit.runtime.devices import cuda_is_usable
 from resaudit.runtime.limits import processors
 
 
-def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
-    """Describe a figure line by line: settings as overrides, deviations, assumptions, jobs, cost and files."""
+def explain_figure(plan: Plan, of_paper: Figure, name: str, overrides: Sequence[str] = ()) -> Iterator[str]:
+    """Describe a figure line by line: settings as overrides, deviations, assumptions, jobs, cost and files.
+
+    Args:
+        plan: the plan that has the figure.
+        of_paper: the figure with the paper's protocol.
+        name: ``paper/figure``.
+        overrides: the overrides as they were given.
+    """
     part, (paper, short) = plan.figures[name], name.split("/")
     figure, in_overrides = part.figure, key_of(name, list(plan.config.figure))
     yield f"{name}: {figure.title}"
@@ -35,6 +42,8 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     if (place := papers().get(paper)) and (place.source / "plain.py").is_file():
         yield from _wrapped(f"on one page, without this engine: python -m {place.package}.plain")
         yield f"  {place.source / 'plain.py'}"
+    yield f"\ndraw it: {command_for([name], overrides, as_words())}"
+    yield from _wrapped(f"{time_in_words(plan.config, [name])}; {effort_in_words(plan.config, name)}")
     yield f"\nsettings at scale {figure.scale}"
     yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
     settings = [
@@ -74,9 +83,6 @@ def _jobs(part: FigurePlan, estimates: Estimates) -> Iterator[str]:
             f"  {key}: {in_units(cost.seconds)} of one core, {cost.megabytes:.0f} MB, {where}"
             f"{on_gpu if cost.gpu_seconds else ''}"
         )
-    total = in_minutes(sum(cost.seconds for cost in costs.values()))
-    yield f"  in all {total} of one core; less if other figures or earlier runs share these jobs"
-    yield from _gpu_hours(list(costs.values()))
     yield from _without_gpu(execution, list(costs.values()))
     yield from _wrapped(estimates.origin)
 

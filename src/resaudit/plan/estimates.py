@@ -5,14 +5,17 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from math import isfinite
+from math import isfinite, prod
 from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
 
 from resaudit.base.errors import listed
 from resaudit.base.files import read_json
 from resaudit.base.papers import as_words
-from resaudit.base.text import in_minutes, number
+from resaudit.base.text import in_minutes, megabytes, number
+from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import plan_file
 from resaudit.plan.models import Config, Run
@@ -124,6 +127,41 @@ def time_in_words(config: Config, names: Sequence[str]) -> str:
     cores, gpus = processors(), int(estimates.execution.device == "cuda")
     seconds = duration(jobs, cores, gpus)
     return f"{in_minutes(seconds)} at scale {config.scale_of(names[0])} on {cores} cores{' and one GPU' * gpus}"
+
+
+def effort_in_words(config: Config, name: str) -> str:
+    """What a figure takes without results of earlier runs: work, memory of its largest job, disk as far as known."""
+    estimates = Estimates.of(config)
+    jobs = make_plan(config.model_copy(update={"figures": [name]})).jobs.values()
+    costs, sizes = [estimates.cost(job) for job in jobs], [_size(job, Path(config.paths.results)) for job in jobs]
+    work = f"{in_minutes(sum(cost.seconds for cost in costs))} of one core"
+    if gpu := sum(cost.gpu_seconds for cost in costs):
+        most = max(cost.gpu_megabytes for cost in costs)
+        work += f" or {in_minutes(gpu)} of a GPU with {most / 1000:.1f} GB"
+    memory = f"{max((cost.megabytes for cost in costs), default=0.0) / 1000:.1f} GB of memory for the largest job"
+    disk = f"{'at least ' * (None in sizes)}{megabytes(sum(filter(None, sizes)))} of disk" if any(sizes) else ""
+    return ", ".join(filter(None, (work, memory, disk)))
+
+
+def _size(job: Job, results: Path) -> int | None:
+    """The bytes of a job's files, if they are here; else as planned."""
+    files = job.written(results)
+    return sum(file.stat().st_size for file in files) if all(map(Path.is_file, files)) else planned_size(job)
+
+
+def planned_size(job: Job) -> int | None:
+    """The bytes of a job's data or arrays, without headers; None if only the computation decides a size."""
+    if isinstance(job, Fetch):
+        return sum(file.size for file in job.dataset.files.values())
+    total = 0
+    for array in (array for file in job.files if file.endswith(".npz") for array in job.arrays_of(file).values()):
+        sizes = [job.size(size) if isinstance(size, str) else size for size in array.shape]
+        known = [size for size in sizes if size is not None]
+        itemsize = np.dtype(getattr(job, array.type, array.type)).itemsize if array.type else 0
+        if itemsize == 0 or len(known) < len(sizes):
+            return None
+        total += itemsize * prod(known)
+    return total
 
 
 def hours_in_words(config: Config) -> str:
