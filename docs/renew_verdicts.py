@@ -205,7 +205,7 @@ def section_of(name: str) -> str:
 
 def prose() -> list[Path]:
     """The files whose numbers have values: see :mod:`values`."""
-    named = [CHECKOUT / "README.md", CHECKOUT / "docs" / "findings.md", CHECKOUT / "docs" / "judging.md"]
+    named = [CHECKOUT / name for name in ("README.md", "paper.md", "docs/findings.md", "docs/judging.md")]
     named += sorted((CHECKOUT / "docs" / "findings").glob("*.md"))
     return named + sorted((CHECKOUT / "config" / "paper").glob("*/claims.yaml"))
 

@@ -81,6 +81,14 @@ def test_citation_codemeta_and_zenodo_describe_the_project_of_pyproject() -> Non
     assert headings[:2] == ["Unreleased", f"{version} - {released}"]
 
 
+def test_the_papers_references_are_cited_and_its_length_is_what_the_journal_takes() -> None:
+    paper, bibliography = ((CHECKOUT / name).read_text(encoding="utf-8") for name in ("paper.md", "paper.bib"))
+    _, front, body = paper.split("---\n", 2)
+    assert set(re.findall(r"@(\w+)", body)) == set(re.findall(r"^@\w+\{(\w+),$", bibliography, re.MULTILINE))
+    assert yaml.safe_load(front)["bibliography"] == "paper.bib"
+    assert 750 <= len(re.sub("<!--.*?-->", "", body, flags=re.DOTALL).split()) <= 1750
+
+
 def test_whoever_calls_a_verdict_wrong_can_name_each() -> None:
     form = yaml.safe_load((CHECKOUT / ".github" / "ISSUE_TEMPLATE" / "verdict.yml").read_text(encoding="utf-8"))
     (verdict,) = (field["attributes"] for field in form["body"] if field.get("id") == "verdict")
