@@ -180,7 +180,8 @@ def _row(claim: JudgedClaim, in_full: str, readings: str) -> str:
 def _seen(check: CheckResult) -> str:
     """The effect nearest to failing with its interval, and how many of how many comparisons meet the threshold."""
     effect, interval = check.worst_in_words
-    of_several = f"; {check.met_in_words}" if len(check.points) > 1 else ""
+    failing = sum(point.verdict == "contradicted" for point in check.points)
+    of_several = f"; {check.met_in_words} hold" + (f", {failing} fail" if failing else "") if check.points[1:] else ""
     return f"{effect}{f' ({interval})' if not check.exact and check.worst else ''}{of_several}"
 
 

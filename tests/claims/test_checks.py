@@ -712,6 +712,7 @@ def test_a_share_of_steps_is_judged_as_a_mean_of_runs() -> None:
     check = ShareOfSteps(column="x", by="step", above=0, per=["network"], at_least=0.5)
     runs = [[float(step < share) for step in range(100)] for share in (60, 70, 80, 90)]
     (point,) = result(check, along_steps(*runs)).points
+    assert MeanOfRuns(column="share", per=["network"], rows={"depth": 96}, at_least=0.5).rows == {"depth": "96"}
     mean = result(MeanOfRuns(column="share", per=["network"], at_least=0.5),
                   pd.DataFrame({"network": "a", "run": range(4), "share": [0.6, 0.7, 0.8, 0.9]}))  # fmt: skip
     assert point.effect == pytest.approx(mean.points[0].effect)

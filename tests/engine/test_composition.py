@@ -25,6 +25,7 @@ from resaudit.plan.overrides import Files, parsed
 from resaudit.plan.plan import make_plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import deviations, settings_in_words, settings_of, value_of
+from tests.conftest import CHECKOUT
 from tests.refusals import refused
 
 FIG02 = "figure.demystifying_resnet.fig02"
@@ -122,6 +123,14 @@ def test_the_other_seed_is_the_control_with_the_next_seed() -> None:
         assert other.figure[name] == figure.model_copy(update={"seed": figure.seed + 1})
     assert composed("fig04", "seed=7", "variant=other-seed").seed == 8
     assert composed("fig07", "fig07.seed=7", "variant=other-seed").seed == 8
+
+
+def test_an_id_that_no_audit_could_hold_is_refused_with_the_claim(tmp_path: Path) -> None:
+    shutil.copytree(CHECKOUT / "config", tmp_path / "config")
+    with (tmp_path / "config" / "paper" / "demystifying_resnet" / "claims.yaml").open("a", encoding="utf-8") as file:
+        file.write("loss-below-0.4: {statement: It ends lower.}\n")
+    with refused(ConfigError, "claims.yaml", "'loss-below-0.4'"):
+        load(folder=tmp_path / "config")
 
 
 def test_a_figures_short_name_and_protocol_stand_for_the_full_keys() -> None:

@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from resaudit.audit.terminal import explain_claim
-from resaudit.base.errors import ConfigError, one_named
+from resaudit.base.errors import ConfigError, MachineError, one_named
 from resaudit.base.papers import add_papers
 from resaudit.cli import explain
 from resaudit.plan.claim import checks_by_name
 from resaudit.plan.composition import load
+from resaudit.plan.models import Layout
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, in_process
-from tests.refusals import refused
+from tests.refusals import assert_exits, refused
 
-PAPER = "demystifying_resnet"
+PAPER, COMMITTED = "demystifying_resnet", "paths.figures=figures/reference"
 
 
 def explained(figure: str, *overrides: str) -> list[str]:
@@ -50,6 +51,20 @@ def test_a_reconstructed_figure_is_said_to_be_one(name: str) -> None:
     assert of_paper.remark
     assert of_paper.remark in said
     assert "paper's protocol" not in said
+
+
+def test_a_key_that_the_named_figure_lacks_is_refused() -> None:
+    """As by the command that draws it, though other figures have the key."""
+    assert_exits(
+        in_process("explain", f"{PAPER}/theorem1", "protocol.hessian_epochs=7", cwd=CHECKOUT), "hessian_epochs"
+    )
+
+
+def test_no_command_draws_into_the_folder_of_the_committed_tables() -> None:
+    said = in_process("audit", "--claim", "theorem-1-construction", COMMITTED, cwd=CHECKOUT).stdout
+    assert COMMITTED not in said.partition("reproduce with")[2]
+    with refused(MachineError, "reference", "paths.figures"):
+        Layout(load([COMMITTED]).paths).check_writable("figures")
 
 
 def test_a_theorem_is_explained_with_its_job() -> None:

@@ -52,7 +52,8 @@ def test_jobs_run_in_the_image_by_its_python(apptainer: Path, monkeypatch: pytes
 
 def as_nobody_known(script: str, cwd: Path) -> Completed:
     """Run a script where the checkout is read-only and the user has an id alone: no rights, name or existing home."""
-    nobody = "unshare --user --map-user=54321 --map-group=54321 env -u USER -u LOGNAME HOME=/nowhere"
+    home = f"HOME={cwd.parent / 'home'}"  # Snakemake makes it
+    nobody = f"unshare --user --map-user=54321 --map-group=54321 env -u USER -u LOGNAME {home}"
     begin = f"mount --bind {CHECKOUT} {CHECKOUT} && mount -o remount,bind,ro {CHECKOUT} && nobody='{nobody}'"
     command = ("unshare", "--user", "--map-root-user", "--mount", "bash", "-euc")
     tried = run_command(*command, f"{begin}; $nobody true", cwd=cwd)

@@ -176,6 +176,11 @@ def folder_of(paper: str) -> Path:
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
+def reference_folders() -> set[Path]:
+    """The folders of committed tables, of this checkout and of papers outside."""
+    return {folder_of(paper).resolve() / "figures" / "reference" for paper in ("", *_added)}
+
+
 def file_of_paper(paper: str, name: str) -> Path:
     """A file of a paper's configuration, for messages: in full if the paper is outside this checkout."""
     return (_added[paper].folder if paper in _added else Path()) / "config" / "paper" / paper / name

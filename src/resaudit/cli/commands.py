@@ -218,7 +218,7 @@ def explain(words: Overrides) -> None:
             config, overrides = config.model_copy(update={"figures": [*names]}), (*overrides, f"figures=[{names[0]}]")
         lines = explained.explain_run(make_plan(config), overrides)
     elif name in config.figure:
-        plan = make_plan(config.model_copy(update={"figures": [name]}))
+        plan = make_plan(_config((*overrides, f"figures=[{name}]")))
         of_paper = load(["scale=paper"], only=[name]).figure[name]
         lines = explained.explain_figure(plan, of_paper, name, overrides)
     else:

@@ -36,6 +36,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Names = Annotated[list[str], Field(min_length=1)]
 """Names of networks or properties; each must be measured."""
 Columns = Annotated[list[str], Field(min_length=1)]
+Selected = dict[str, Annotated[str, Field(coerce_numbers_to_str=True)]]
+"""Values that select rows, by column: numbers as the table writes them."""
 """Columns of the table by which rows are grouped."""
 
 

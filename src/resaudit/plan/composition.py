@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from resaudit.base.errors import ConfigError, ResauditError, figures_named, listed, suggestion
-from resaudit.base.models import validated
+from resaudit.base.models import ID, validated
 from resaudit.base.papers import LONGEST_NAME, checkout, file_of_paper
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import fetch
@@ -320,6 +320,9 @@ def _claims(files: Files, given: Sequence[Override], figures: Mapping[str, Path]
 def _claims_in(files: Files, file: Path, overrides: Sequence[Override]) -> dict[str, Claim]:
     paper = file.parent.name
     plain = resolved(_changed({"claims": {paper: files.read(file)}}, overrides))["claims"][paper]
+    for name in plain:
+        if not re.fullmatch(ID, str(name)):
+            raise ConfigError(f"{str(name)!r} is no id of a claim; allowed: letters, digits, _ and -, as final-loss-2")
     return {str(name): read_claim(paper, str(name), each) for name, each in plain.items()}
 
 

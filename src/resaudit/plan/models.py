@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.errors import MachineError, ResauditError, figures_named
 from resaudit.base.models import Model
+from resaudit.base.papers import reference_folders
 from resaudit.data.dataset import Dataset
 from resaudit.plan.claim import Claim, import_checks
 from resaudit.plan.figure import Figure, Variant
@@ -233,6 +234,8 @@ class Layout:
         """Check before any job that folders are writable, or can be created."""
         for key in keys:
             folder: Path = getattr(self, key)
+            if key == "figures" and folder.resolve() in reference_folders():
+                raise _unwritable(folder, "it holds the committed tables, which no run overwrites", key)
             try:
                 nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
             except OSError as error:

@@ -3,10 +3,11 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
-from resaudit.base.papers import outside_papers
+from resaudit.base.papers import outside_papers, reference_folders
 from resaudit.base.text import in_words
 from resaudit.data.dataset import Dataset
 from resaudit.plan.figure import Assumption, Figure
@@ -96,11 +97,17 @@ def command_for(figures: Sequence[str], overrides: Sequence[str], outside: Seque
         outside: words that add the papers outside; default: one with a folder to be filled in, if a figure needs it,
             for what others read elsewhere.
     """
-    others = [override for override in overrides if not override.startswith("figures=")]
+    others = [each for each in overrides if not each.startswith("figures=") and not _is_committed(each)]
     if outside is None:
         outside = [ANY_FOLDER] if any(figure.split("/")[0] in outside_papers() for figure in figures) else []
     folder = dict(word.split("=", 1) for word in outside[:1])
     return snakemake_command({**folder, "figures": figures, "overrides": [*outside[1:], *others]})
+
+
+def _is_committed(override: str) -> bool:
+    """Whether it takes the committed tables for the figures: nothing is drawn into their folder."""
+    key, _, folder = override.partition("=")
+    return key == "paths.figures" and Path(folder).resolve() in reference_folders()
 
 
 def claims_command(paper: str, overrides: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from resaudit.claims.checks.rows import (
 )
 from resaudit.figures.curves import slope
 from resaudit.plan.bounded import Depth
-from resaudit.plan.claim import Check, Names, Share
+from resaudit.plan.claim import Check, Names, Selected, Share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +100,7 @@ class GrowthExponent(Check, name="growth_exponent"):
     networks: list[str] = []
     column: str
     by: str = "depth"
-    rows: dict[str, str] = {}
+    rows: Selected = {}
     per: list[str] = []
     span: Literal["each", "overall", "last"] = "each"
 

@@ -26,7 +26,7 @@ from resaudit.claims.checks.rows import (
 )
 from resaudit.claims.checks.sweeps import ends_of_bounds
 from resaudit.figures.curves import descending, interpolate, whole_runs
-from resaudit.plan.claim import Check, Columns, Share
+from resaudit.plan.claim import Check, Columns, Selected, Share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -297,7 +297,7 @@ class ShareOfSteps(Check, name="share_of_steps"):
     within: Share = 1.0
     until: float | None = None
     span: Share = 0.0
-    rows: dict[str, str] = {}
+    rows: Selected = {}
     per: Columns
 
     @model_validator(mode="after")
@@ -367,7 +367,7 @@ class MonotoneRuns(Check, name="monotone_runs"):
     by: Steps = "epoch"
     direction: Literal["rises", "falls"]
     tolerance: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    rows: dict[str, str] = {}
+    rows: Selected = {}
     per: Columns
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:

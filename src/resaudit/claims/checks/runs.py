@@ -9,7 +9,7 @@ from resaudit.claims.checks.measured import Counted, Measured
 from resaudit.claims.checks.rows import by_run, not_negative, of_network, pieces, refuse, take, values_of, words
 from resaudit.claims.intervals import replicate_means
 from resaudit.figures.curves import slope
-from resaudit.plan.claim import Check, Columns, Names
+from resaudit.plan.claim import Check, Columns, Names, Selected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ class MeanOfRuns(Check, name="mean_of_runs"):
 
     reads = ("run",)
     column: str
-    rows: dict[str, str] = {}
+    rows: Selected = {}
     per: Columns
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
@@ -49,7 +49,7 @@ class MedianOfRuns(Check, name="median_of_runs"):
 
     reads = ("run",)
     column: str
-    rows: dict[str, str] = {}
+    rows: Selected = {}
     per: Columns
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
@@ -88,7 +88,7 @@ class AgainstBounds(Check, name="against_bounds"):
         Field(min_length=1),
     ]
     statistic: Literal["mean", "median"] = "mean"
-    rows: dict[str, str] = {}
+    rows: Selected = {}
     per: list[str] = []
 
     @property
@@ -133,7 +133,7 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
     against: str
     first: float
     last: float
-    rows: dict[str, str] = {}
+    rows: Selected = {}
     per: Columns
 
     @property
