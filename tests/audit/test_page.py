@@ -105,7 +105,7 @@ def test_a_claim_without_a_figure_is_not_said_to_wait_for_its_drawing(folder: Pa
 
 def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:
     warning = 'class="warning test-run"'
-    assert warning in render(example.audit(folder) | {"scale": "smoke"}, folder)
+    assert warning in render(example.audit(folder) | {"evidence": False}, folder)
     assert warning not in render(example.audit(folder), folder)
 
 
