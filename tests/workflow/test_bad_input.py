@@ -33,7 +33,7 @@ use rule * from other as other_*
 def test_another_snakefile_that_uses_the_workflow_is_told_what_to_do(text: str, tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(text.format(CHECKOUT), encoding="utf-8")
     run = forked.snakemake("--dry-run", "--config", "scale=smoke", cwd=tmp_path)
-    assert_exits(run, tmp_path / "Snakefile", f"--snakefile {CHECKOUT}/Snakefile")
+    assert_exits(run, tmp_path, f"--snakefile {CHECKOUT}/Snakefile")
     assert run.stderr.count("resaudit: error:") == 1
 
 

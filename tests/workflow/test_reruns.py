@@ -30,7 +30,7 @@ def append(checkout: Path, file: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "made_again"),
     [
-        (f"{PAPER}/training/ensemble.py", NAME, {"train", "hessians", "descents", *SHOWN}),
+        (f"{PAPER}/training/ensemble.py", NAME, {"train", "hessians", *SHOWN}),
         pytest.param(f"{PAPER}/curvature/structured.py", NAME, {"hessians", *SHOWN}, marks=pytest.mark.slow),
         pytest.param(f"{PAPER}/theory/checks.py", NAME, {"theorem", *SHOWN}, marks=pytest.mark.slow),
         pytest.param("resaudit/data/whiten.py", NAME, {"whiten", *OF_WHITENED, *SHOWN}, marks=pytest.mark.slow),
