@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 
 from resaudit.base.errors import CheckError, ConfigError, TableError
@@ -708,11 +709,18 @@ def test_share_of_steps(asked: dict[str, float], shares: list[float]) -> None:
         assert (point.where, point.effect, point.n) == ("network a", pytest.approx(share), 3)
 
 
+def test_rows_are_selected_by_a_number_as_by_its_text() -> None:
+    given = {"column": "loss", "per": ["network"], "at_most": 1}
+    by_number, by_text = (MeanOfRuns.model_validate(given | {"rows": {"depth": depth}}) for depth in (96, "96"))
+    assert by_number == by_text
+    with pytest.raises(ValidationError):
+        MeanOfRuns.model_validate(given | {"rows": {"depth": [96]}})
+
+
 def test_a_share_of_steps_is_judged_as_a_mean_of_runs() -> None:
     check = ShareOfSteps(column="x", by="step", above=0, per=["network"], at_least=0.5)
     runs = [[float(step < share) for step in range(100)] for share in (60, 70, 80, 90)]
     (point,) = result(check, along_steps(*runs)).points
-    assert MeanOfRuns(column="share", per=["network"], rows={"depth": 96}, at_least=0.5).rows == {"depth": "96"}
     mean = result(MeanOfRuns(column="share", per=["network"], at_least=0.5),
                   pd.DataFrame({"network": "a", "run": range(4), "share": [0.6, 0.7, 0.8, 0.9]}))  # fmt: skip
     assert point.effect == pytest.approx(mean.points[0].effect)

@@ -36,9 +36,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Names = Annotated[list[str], Field(min_length=1)]
 """Names of networks or properties; each must be measured."""
 Columns = Annotated[list[str], Field(min_length=1)]
-Selected = dict[str, Annotated[str, Field(coerce_numbers_to_str=True)]]
-"""Values that select rows, by column: numbers as the table writes them."""
 """Columns of the table by which rows are grouped."""
+Selected = dict[str, Annotated[str, BeforeValidator(lambda each: str(each) if type(each) in (int, float) else each)]]
+"""Values that select rows, by column; a number is taken as Python writes it."""
 
 
 class Check(Model):
