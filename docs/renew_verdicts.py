@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 from textwrap import wrap
 
@@ -71,6 +72,7 @@ def sections() -> dict[str, str]:
     }
 
 
+@cache
 def audit_of(tables: Path, *overrides: str) -> Audit:
     """The audit of a folder of tables."""
     settings = ("device=cpu", f"paths.figures={tables}", *overrides)

@@ -125,12 +125,15 @@ def test_the_other_seed_is_the_control_with_the_next_seed() -> None:
     assert composed("fig07", "fig07.seed=7", "variant=other-seed").seed == 8
 
 
-def test_an_id_that_no_audit_could_hold_is_refused_with_the_claim(tmp_path: Path) -> None:
+def test_an_id_that_no_audit_could_hold_is_refused_with_its_file(tmp_path: Path) -> None:
     shutil.copytree(CHECKOUT / "config", tmp_path / "config")
-    with (tmp_path / "config" / "paper" / "demystifying_resnet" / "claims.yaml").open("a", encoding="utf-8") as file:
-        file.write("loss-below-0.4: {statement: It ends lower.}\n")
-    with refused(ConfigError, "claims.yaml", "'loss-below-0.4'"):
-        load(folder=tmp_path / "config")
+    paper = tmp_path / "config" / "paper" / "demystifying_resnet"
+    for file, id_ in (("claims.yaml", "final-loss-better"), ("_images.yaml", "statistics-64")):
+        text = (paper / file).read_text(encoding="utf-8")
+        (paper / file).write_text(text.replace(f"{id_}:", f"{id_}-0.5:"), encoding="utf-8")
+        with refused(ConfigError, f"{id_}-0.5"):
+            load(folder=tmp_path / "config")
+        (paper / file).write_text(text, encoding="utf-8")
 
 
 def test_a_figures_short_name_and_protocol_stand_for_the_full_keys() -> None:

@@ -53,11 +53,10 @@ def test_a_reconstructed_figure_is_said_to_be_one(name: str) -> None:
     assert "paper's protocol" not in said
 
 
-def test_a_key_that_the_named_figure_lacks_is_refused() -> None:
+@pytest.mark.parametrize("named", [f"{PAPER}/theorem1", "stable_scaling"])
+def test_a_key_that_what_is_named_lacks_is_refused(named: str) -> None:
     """As by the command that draws it, though other figures have the key."""
-    assert_exits(
-        in_process("explain", f"{PAPER}/theorem1", "protocol.hessian_epochs=7", cwd=CHECKOUT), "hessian_epochs"
-    )
+    assert_exits(in_process("explain", named, "protocol.hessian_epochs=7", cwd=CHECKOUT), "hessian_epochs")
 
 
 def test_no_command_draws_into_the_folder_of_the_committed_tables() -> None:

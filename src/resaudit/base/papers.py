@@ -176,9 +176,14 @@ def folder_of(paper: str) -> Path:
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
+def reference_folder(paper: str) -> Path:
+    """The folder of a paper's committed tables; relative as :func:`folder_of` is."""
+    return folder_of(paper) / "figures" / "reference"
+
+
 def reference_folders() -> set[Path]:
     """The folders of committed tables, of this checkout and of papers outside."""
-    return {folder_of(paper).resolve() / "figures" / "reference" for paper in ("", *_added)}
+    return {reference_folder(paper).resolve() for paper in ("", *_added)}
 
 
 def file_of_paper(paper: str, name: str) -> Path:

@@ -213,14 +213,14 @@ def explain(words: Overrides) -> None:
     meant = _figures_or_claim(names[0], config) if names else []
     check_modules([name for name in meant if name in config.figure] or config.figure)
     name = meant[0] if len(meant) == 1 else ""
+    if names and meant[0] in config.figure:  # what is named is chosen: a key that it lacks is refused
+        overrides = (*overrides, f"figures=[{name or names[0]}]")
+        config = _config(overrides)
     if not name:
-        if names:
-            config, overrides = config.model_copy(update={"figures": [*names]}), (*overrides, f"figures=[{names[0]}]")
         lines = explained.explain_run(make_plan(config), overrides)
     elif name in config.figure:
-        plan = make_plan(_config((*overrides, f"figures=[{name}]")))
         of_paper = load(["scale=paper"], only=[name]).figure[name]
-        lines = explained.explain_figure(plan, of_paper, name, overrides)
+        lines = explained.explain_figure(make_plan(config), of_paper, name, overrides)
     else:
         from resaudit.audit.terminal import explain_claim
 

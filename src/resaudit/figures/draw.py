@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from resaudit.base.papers import folder_of, module_of
+from resaudit.base.papers import module_of, reference_folder
 from resaudit.jobs.job import Cost, Job, Work
 from resaudit.plan.composition import load, scale_named
 from resaudit.plan.figure import Figure
@@ -103,5 +103,5 @@ def references(plan: Plan) -> dict[str, Path]:
 
 def reference_file(name: str, other_scale: str | None = None) -> Path:
     """The committed table of ``paper/figure`` at the usual scale, or at another one."""
-    folder = folder_of(name.split("/")[0]) / "figures" / "reference"
+    folder = reference_folder(name.split("/")[0])
     return (folder / f"scale_{other_scale}" if other_scale else folder) / f"{name}.csv"

@@ -23,6 +23,16 @@ ALONE = 1e-6
 """No other run has a value so near, relatively."""
 LEAST = 1e-12
 """Numbers below it may be roundings of zero, of which there are few."""
+NUMBERED = ("run", "draw", "depth")
+"""Keys that are integers in every table."""
+ALONG = ("epoch", "step")
+"""Keys along which a run is measured; the plan does not say at which."""
+OF_NO_RUN = (-1, 0)
+"""The run of rows of a kind that is of no single run; the plan does not know a table's kinds."""
+CLOSE = 3e-7
+"""Relative difference that rounding may make, also in single precision, which a variant of the spectra has."""
+WHOLE = "whole table"
+"""A column that is the same in all rows, so that a plan without places has one."""
 
 
 def doubled(table: pd.DataFrame, keys: Sequence[str]) -> Iterator[str]:
@@ -95,18 +105,6 @@ def _pairs(values: np.ndarray, groups: np.ndarray, runs: np.ndarray) -> tuple[np
 def _near(values: np.ndarray, share: float) -> np.ndarray:
     """Whether each of ascending values is so near to the next, shape (values - 1,)."""
     return np.asarray(np.diff(values) <= share * np.abs(values[1:]))
-
-
-NUMBERED = ("run", "draw", "depth")
-"""Keys that are integers in every table."""
-ALONG = ("epoch", "step")
-"""Keys along which a run is measured; the plan does not say at which."""
-OF_NO_RUN = (-1, 0)
-"""The run of rows of a kind that is of no single run; the plan does not know a table's kinds."""
-CLOSE = 3e-7
-"""Relative difference that rounding may make, also in single precision, which a variant of the spectra has."""
-WHOLE = "whole table"
-"""A column that is the same in all rows, so that a plan without places has one."""
 
 
 def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:

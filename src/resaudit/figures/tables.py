@@ -13,7 +13,7 @@ import pandas as pd
 from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import OtherSettings, ResauditError, TableError, UnplannedTable, one_named
 from resaudit.base.models import validated
-from resaudit.base.papers import add_papers, as_words, checkout, folder_of, module_of
+from resaudit.base.papers import add_papers, as_words, checkout, folder_of, module_of, reference_folder
 from resaudit.base.text import two_in_words
 from resaudit.figures.draw import reference_file
 from resaudit.figures.drawing import ODD_CONTENT, figure_module, read_about, read_csv
@@ -43,7 +43,7 @@ def refuse_undrawn(plan: Plan) -> None:
     """Refuse a folder in which none of the plan's figures has been drawn."""
     layout = Layout(plan.config.paths)
     if not any(layout.figure(name, "csv").is_file() for name in plan.figures):
-        committed = folder_of(next(iter(plan.config.figure)).split("/")[0]) / "figures" / "reference"
+        committed = reference_folder(next(iter(plan.config.figure)).split("/")[0])
         raise TableError(
             f"{layout.figures.absolute()} has none of the chosen figures; run snakemake --cores all, choose with "
             f"figures=[…], or see the committed results with paths.figures={committed}"

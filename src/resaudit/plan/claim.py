@@ -37,8 +37,10 @@ Names = Annotated[list[str], Field(min_length=1)]
 """Names of networks or properties; each must be measured."""
 Columns = Annotated[list[str], Field(min_length=1)]
 """Columns of the table by which rows are grouped."""
-Selected = dict[str, Annotated[str, BeforeValidator(lambda each: str(each) if type(each) in (int, float) else each)]]
-"""Values that select rows, by column; a number is taken as Python writes it."""
+Value = Annotated[str, BeforeValidator(lambda each: str(each) if isinstance(each, int | float) else each)]
+"""A value of a column, as text; a number or a truth value is taken as Python writes it."""
+Selected = dict[str, Value]
+"""Values that select rows, by column."""
 
 
 class Check(Model):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
-from resaudit.base.models import Model
+from resaudit.base.models import Id, Model
 from resaudit.data.dataset import LARGEST_CLASSES, Dataset, Signs
 from resaudit.plan.experiment import Experiment, experiments_of
 
@@ -53,7 +53,7 @@ class Assumption(Model):
     setting: str | None = None
     value: str | None = None
     reason: str
-    variants: dict[str, Variant] = {}
+    variants: dict[Id, Variant] = {}
 
 
 class ColumnTolerance(Model):

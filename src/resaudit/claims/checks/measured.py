@@ -133,11 +133,6 @@ class Measured:
     spread: str = ""
     bounds: tuple[float, float] = (-np.inf, np.inf)
 
-    @property
-    def without_effect(self) -> list[str]:
-        """All places without a point, with reasons; first those that decide against support."""
-        return [*self.missing, *self.excluded]
-
     def has_enough(self, where: str, count: int, needed: int, what: str = "runs") -> bool:
         """Whether there are enough runs at a place; it is missing if not."""
         if count < needed:

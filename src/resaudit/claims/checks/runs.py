@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from resaudit.claims.checks.measured import Counted, Measured
 from resaudit.claims.checks.rows import by_run, not_negative, of_network, pieces, refuse, take, values_of, words
 from resaudit.claims.intervals import replicate_means
 from resaudit.figures.curves import slope
-from resaudit.plan.claim import Check, Columns, Names, Selected
+from resaudit.plan.claim import Check, Columns, Names, Selected, Value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ class AgainstBounds(Check, name="against_bounds"):
     column: str
     by: str
     bounds: Annotated[
-        dict[Annotated[str, BeforeValidator(str)], Annotated[float, Field(gt=0, allow_inf_nan=False)]],
+        dict[Value, Annotated[float, Field(gt=0, allow_inf_nan=False)]],
         Field(min_length=1),
     ]
     statistic: Literal["mean", "median"] = "mean"
