@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from resaudit.base.papers import checkout
+from resaudit.base.papers import root
 from resaudit.claims.comparison import differences_of, parted_rows
 from resaudit.figures.draw import reference_file
 from resaudit.plan.composition import load
@@ -47,7 +47,7 @@ def committed(file: str) -> list[tuple[str, pd.DataFrame, str]]:
 
 def git(*words: str) -> str:
     """What git prints."""
-    return subprocess.run(["git", *words], cwd=checkout(), capture_output=True, text=True, check=True).stdout
+    return subprocess.run(["git", *words], cwd=root(), capture_output=True, text=True, check=True).stdout
 
 
 if __name__ == "__main__":

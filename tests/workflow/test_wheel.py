@@ -19,8 +19,9 @@ def wheel_of(folder: Path, **environment: str) -> list[str]:
     """The names of the files in a wheel built from a copy of the checkout."""
     source = folder / "source"
     built = ("*.so", "*.pyd", "*.egg-info", "__pycache__")
-    shutil.copytree(CHECKOUT / "src", source / "src", ignore=shutil.ignore_patterns(*built))
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+    for part in ("src", "config", "figures/reference", "profiles", "workflow"):
+        shutil.copytree(CHECKOUT / part, source / part, ignore=shutil.ignore_patterns(*built))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "Snakefile"):
         shutil.copy(CHECKOUT / name, source)
     command = [
         sys.executable,
@@ -73,12 +74,16 @@ def test_without_a_compiler_a_wheel_is_whole_but_for_the_kernel(tmp_path: Path) 
     assert {"resaudit/py.typed", "residual/py.typed"} <= set(files)
     assert "residual/demystifying_resnet/training/sampled.py" in files
     assert "resaudit/audit/templates/page.html.j2" in files
-    # It has no configuration and no rules, and is not taken for the code of a checkout.
+    # It has configuration and rules of its own, and is not taken for the code of a checkout.
     (wheel,) = tmp_path.glob("resaudit-*.whl")
     installed = tmp_path / "installed"
     zipfile.ZipFile(wheel).extractall(installed)
     path = {"PYTHONPATH": str(installed)}
-    listed = run_command(sys.executable, "-m", "resaudit", "list", cwd=tmp_path, environment=path)
-    assert_exits(listed, "no config/config.yaml here; run")
-    planned = [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "--snakefile", str(CHECKOUT / "Snakefile")]
-    assert_exits(run_command(*planned, cwd=tmp_path, environment=path), installed / "resaudit")
+    root = installed / "resaudit" / "root"
+    for file in ("Snakefile", "config/config.yaml", "profiles/default/config.yaml", "workflow/report/audit.rst"):
+        assert (root / file).read_bytes() == (CHECKOUT / file).read_bytes()
+    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "--snakefile"]
+    planned = run_command(*command, str(root / "Snakefile"), "fig07", cwd=tmp_path, environment=path)
+    assert planned.returncode == 0, planned.stderr
+    other = run_command(*command, str(CHECKOUT / "Snakefile"), cwd=tmp_path, environment=path)
+    assert_exits(other, installed / "resaudit")

@@ -24,12 +24,11 @@ except ModuleNotFoundError:
     sys.exit("error: this environment has no resaudit; in the clone: python -m pip install -c constraints.txt -e .")
 
 from resaudit.base.files import remove_partial
-from resaudit.base.papers import as_words, check_installed_from
+from resaudit.base.papers import as_words
 from resaudit.cli.insides import Insides
 from resaudit.cli.workflow import (
     JobsOfRules,
     check_records_writable,
-    checkout_of,
     end_in_words,
     errors_in_one_line,
     figure_targets,
@@ -37,6 +36,7 @@ from resaudit.cli.workflow import (
     image_from,
     make_readable,
     overrides_from,
+    root_of,
     set_dates_in_the_future,
     started_for,
     verdicts_in_words,
@@ -56,12 +56,11 @@ INSIDE = Insides(workflow)
 
 with errors_in_one_line():
     IMAGE = image_from(config, INSIDE.in_containers)
-    CHECKOUT = checkout_of(Path(str(workflow.current_basedir)), Path(str(workflow.basedir)))
-    check_installed_from(CHECKOUT)
+    ROOT = root_of(Path(str(workflow.current_basedir)), Path(str(workflow.basedir)))
     check_records_writable()
     JOBS = JobsOfRules(
         overrides_from(config, sys.argv),
-        CHECKOUT / "config",
+        ROOT / "config",
         INSIDE.is_users,
         started_for(sys.argv),
     )

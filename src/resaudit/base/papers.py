@@ -1,4 +1,4 @@
-"""Papers: where each one's configuration and code are, in this checkout or in ``papers_path=FOLDER``.
+"""Papers: where each one's configuration and code are, in :func:`root` or in ``papers_path=FOLDER``.
 
 ``FOLDER/config/paper/NAME/`` is a paper's configuration; ``FOLDER/NAME/`` or ``FOLDER/src/*/NAME/`` its package, whose
 modules ``jobs``, ``experiments`` and ``checks`` bring its kinds of jobs, experiments and checks. Like ``sys.path``, a
@@ -24,6 +24,10 @@ from resaudit.base.errors import ConfigError, MachineError, PaperError, Resaudit
 KEY = "papers_path"
 LONGEST_NAME = 100
 """Letters of a paper's or a figure's name; a job's id and folder have both."""
+PACKAGE = Path(__file__).resolve().parents[1]
+"""The folder of this package."""
+IN_WHEEL = PACKAGE / "root"
+"""Where a wheel has what a run needs of a checkout (``setup.py``)."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def add_papers(folder: Path) -> None:
         raise ConfigError(f"papers_path={folder} {fault}; 'resaudit new paper NAME --into FOLDER' makes one")
     places: dict[str, Place] = {}
     for name in names:
-        place = _place(folder, name)
+        place = _place(folder, name, folder / "src")
         if place is None:
             raise PaperError(
                 f"{folder / 'config' / 'paper' / name} has no package; write {folder / name / '__init__.py'} (it may "
@@ -104,7 +108,7 @@ def check_name(name: str, place: Place | None = None) -> None:
             f"a paper cannot be named {name!r}: write up to {LONGEST_NAME} small letters a to z, digits and _, as a "
             "package"
         )
-    own = _of_checkout().get(name)
+    own = _own(root()).get(name)
     taken = [str(own.source / "__init__.py")] if own else []
     # A folder without __init__.py, as in the working directory, gives way to a package.
     if (place is None or place.package == name) and (spec := find_spec(name)) and spec.origin:
@@ -118,45 +122,43 @@ def _names_in(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.glob("config/paper/[!.]*") if file.is_dir())
 
 
-def _place(folder: Path, name: str) -> Place | None:
-    """Where a paper of a folder is; None if it has no package."""
-    for source in (folder / name, *sorted(folder.glob(f"src/[!.]*/{name}"))):
+def _place(folder: Path, name: str, packages: Path) -> Place | None:
+    """Where a paper of a folder is, whose package may be in one of ``packages``; None if it has none."""
+    for source in (folder / name, *sorted(packages.glob(f"[!.]*/{name}"))):
         if (source / "__init__.py").is_file():
-            inside = source.relative_to(folder / "src").parts if source.parent != folder else (name,)
+            inside = source.relative_to(packages).parts if source.parent != folder else (name,)
             return Place(folder, source, ".".join(inside))
     return None
 
 
-def checkout() -> Path:
-    """The checkout: the working directory if it is one, else the one that this module is in."""
-    for folder in (Path.cwd(), Path(__file__).resolve().parents[3]):
-        # Other projects have a config/config.yaml too, but not this package beside it.
-        if (folder / "config" / "config.yaml").is_file() and (folder / "src" / "resaudit").is_dir():
-            return folder
-    raise MachineError(
-        "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'"
-    )
+def root() -> Path:
+    """The folder of ``Snakefile``, ``config/``, ``profiles/``, ``workflow/`` and the committed tables.
+
+    It is the checkout that is the working directory or has this package; without one, what the wheel holds of it.
+    """
+    checkouts = filter(is_checkout, (Path.cwd(), PACKAGE.parents[1]))
+    return next(checkouts, IN_WHEEL)
+
+
+def is_checkout(folder: Path) -> bool:
+    """Whether a folder is a checkout: other projects have a config/config.yaml too, but not this package beside it."""
+    return (folder / "config" / "config.yaml").is_file() and (folder / "src" / "resaudit").is_dir()
 
 
 @cache
-def _places_in(folder: Path) -> dict[str, Place]:
-    return {name: place for name in _names_in(folder) if (place := _place(folder, name))}
-
-
-def _of_checkout() -> dict[str, Place]:
-    try:
-        return _places_in(checkout())
-    except ResauditError:
-        return {}  # installed without a checkout: papers come with papers_path
+def _own(folder: Path) -> dict[str, Place]:
+    """The papers of a :func:`root`: a wheel installs their packages beside this one."""
+    packages = folder / "src" if is_checkout(folder) else PACKAGE.parent
+    return {name: place for name in _names_in(folder) if (place := _place(folder, name, packages))}
 
 
 def papers() -> dict[str, Place]:
     """Every paper that has a package, by name."""
-    return _of_checkout() | _added
+    return _own(root()) | _added
 
 
 def outside_papers() -> dict[str, Place]:
-    """Where every paper is that was added to the checkout's, by name."""
+    """Where every paper is that was added to :func:`root`'s, by name."""
     return dict(_added)
 
 
@@ -172,7 +174,7 @@ def config_folders() -> list[Path]:
 
 def folder_of(paper: str) -> Path:
     """The folder of a paper's ``config/``; relative if below the working directory, since that may be moved."""
-    folder = _added[paper].folder if paper in _added else checkout()
+    folder = _added[paper].folder if paper in _added else root()
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
@@ -274,8 +276,7 @@ def as_words() -> list[str]:
     return [f"{KEY}={folder}" for folder in _folders()]
 
 
-def check_installed_from(checkout: Path) -> None:
-    """Check that the imported package is the one beside the Snakefile, whose files the rules watch."""
-    package = Path(__file__).resolve().parents[1]
-    if package != (checkout / "src" / "resaudit").resolve():
-        raise MachineError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")
+def check_installed_from(folder: Path) -> None:
+    """Check that the imported package is that of a checkout, whose files the rules watch."""
+    if is_checkout(folder) and (folder / "src" / "resaudit").resolve() != PACKAGE:
+        raise MachineError(f"resaudit is installed from {PACKAGE}; install this checkout: pip install -e {folder}")

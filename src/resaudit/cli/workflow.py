@@ -23,7 +23,17 @@ from resaudit.audit.job import AuditJob
 from resaudit.audit.models import counts_in_words, refuse_unjudged, standing_of
 from resaudit.base.errors import ConfigError, MachineError, PaperError, ResauditError, figures_named, least_name, listed
 from resaudit.base.files import read_json
-from resaudit.base.papers import KEY, exits_heard, file_of_paper, module_of, papers, take_papers_path
+from resaudit.base.papers import (
+    KEY,
+    check_installed_from,
+    exits_heard,
+    file_of_paper,
+    is_checkout,
+    module_of,
+    papers,
+    root,
+    take_papers_path,
+)
 from resaudit.base.text import counted, in_minutes
 from resaudit.claims.job import robustness_job
 from resaudit.claims.records import UNJUDGED
@@ -55,19 +65,22 @@ SECONDS_BETWEEN_READINGS = 60
 """Of what jobs have taken."""
 
 
-def checkout_of(rules: Path, entry: Path) -> Path:
-    """The checkout of the folder of rules, if the Snakefile in the folder ``entry`` is its own.
+def root_of(rules: Path, entry: Path) -> Path:
+    """The folder of the configuration, if the Snakefile in the folder ``entry`` is that of the folder of rules.
+
+    That is where they lie; of rules that Snakemake has brought to a job without a shared disk, :func:`root`.
 
     As a module, the workflow would be another: Snakemake calls no ``onstart`` of a module, which locks the results and
     removes what killed jobs left, and renames its rules, by whose names the processes on a cluster find their jobs.
     """
-    checkout = rules.parents[1]
-    if entry.resolve() not in (checkout.resolve(), rules.parent.resolve()):
+    folder = rules.parents[1]
+    if entry.resolve() not in (folder.resolve(), rules.parent.resolve()):
         raise ConfigError(
             f"the Snakefile in {entry} uses this workflow, which runs only by itself: snakemake --snakefile "
-            f"{checkout / 'Snakefile'}; a paper of yours is added with --config papers_path=FOLDER"
+            f"{folder / 'Snakefile'}; a paper of yours is added with --config papers_path=FOLDER"
         )
-    return checkout
+    check_installed_from(folder)
+    return folder if is_checkout(folder) else root()
 
 
 def check_records_writable() -> None:

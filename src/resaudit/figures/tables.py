@@ -13,7 +13,7 @@ import pandas as pd
 from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import OtherSettings, ResauditError, TableError, UnplannedTable, one_named
 from resaudit.base.models import validated
-from resaudit.base.papers import add_papers, as_words, checkout, folder_of, module_of, reference_folder
+from resaudit.base.papers import add_papers, as_words, folder_of, module_of, reference_folder, root
 from resaudit.base.text import two_in_words
 from resaudit.figures.draw import reference_file
 from resaudit.figures.drawing import ODD_CONTENT, figure_module, read_about, read_csv
@@ -89,7 +89,7 @@ def load(figure: str, papers_path: str | Path | None = None) -> pd.DataFrame:
         add_papers(Path(papers_path).expanduser())
     name = one_named("figure", figure, list(files_of_figures(config_folder())))
     figures = composed(only=()).paths.figures
-    folders = [folder / figures for folder in (Path.cwd(), checkout(), folder_of(name.split("/")[0]))]
+    folders = [folder / figures for folder in (Path.cwd(), root(), folder_of(name.split("/")[0]))]
     kept = reference_file(name)
     places = {folder / f"{name}.csv": "drawn" for folder in folders}
     places |= dict.fromkeys([kept, *sorted(kept.parent.glob(f"{kept.stem}-*.csv"))], "reference")

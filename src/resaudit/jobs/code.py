@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from resaudit.base.door import offered
 from resaudit.base.errors import PaperError, listed
-from resaudit.base.papers import packages, papers
+from resaudit.base.papers import IN_WHEEL, packages, papers
 
 if TYPE_CHECKING:
     from grimp import ImportGraph
@@ -60,7 +60,8 @@ def check_imports() -> None:
             raise PaperError(f"{file} is missing; write it (it may be empty)") from error
         except ValueError as error:
             raise PaperError(f"{file} is not UTF-8; correct it") from error
-    roots = {place.root for place in papers().values()}
+    # Beside those of a wheel lies all that is installed.
+    roots = {place.root for place in papers().values() if place.folder != IN_WHEEL}
     loaded = {name for name, module in sys.modules.items() if getattr(module, "__spec__", None)}
     others = {name for name in _graph().modules | loaded if "." not in name}.difference(packages())
     for name in sorted(others):

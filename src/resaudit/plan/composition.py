@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from resaudit.base.errors import ConfigError, ResauditError, figures_named, listed, suggestion
 from resaudit.base.models import ID, validated
-from resaudit.base.papers import LONGEST_NAME, checkout, file_of_paper
+from resaudit.base.papers import LONGEST_NAME, file_of_paper, root
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import fetch
 from resaudit.plan.claim import Claim, read_claim
@@ -43,8 +43,8 @@ NOT_FIGURES = ("paper", "claims")
 
 
 def config_folder() -> Path:
-    """The checkout's folder of configuration files; raises as :func:`resaudit.base.papers.checkout`."""
-    return checkout() / "config"
+    """The folder of configuration files."""
+    return root() / "config"
 
 
 def files_in(folder: Path | Files | None) -> Files:

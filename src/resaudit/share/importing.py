@@ -17,7 +17,7 @@ from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import ArchiveError, MachineError, ResauditError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import check_lines, one_line
-from resaudit.base.papers import as_words, check_installed_from
+from resaudit.base.papers import as_words, check_installed_from, root
 from resaudit.claims.comparison import verdicts_on
 from resaudit.figures.drawing import ODD_CONTENT, lay_out, plot_of
 from resaudit.figures.tables import Drawn, printed_values
@@ -26,7 +26,6 @@ from resaudit.jobs.job import RECORDS, Job
 from resaudit.jobs.origin import IMPORTED, Origin, origin_of
 from resaudit.jobs.plan_files import code_of
 from resaudit.jobs.results import JobProvenance
-from resaudit.plan.composition import config_folder
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.runtime.locks import hold_lock
@@ -60,7 +59,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         other_code: whether to accept results of other code.
         say: called with each line for the user.
     """
-    check_installed_from(config_folder().parent)
+    check_installed_from(root())
     _check_lines(archive.name, "the name of the archive")
     plan, results = make_plan(config.with_every_figure()), Path(config.paths.results)
     hold_lock(results)

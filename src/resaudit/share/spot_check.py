@@ -26,7 +26,7 @@ from resaudit.audit.models import Outcome, SpotCheckMade
 from resaudit.base.errors import BusyError, ConfigError, Interrupted, ResauditError, one_named
 from resaudit.base.files import write_json
 from resaudit.base.models import one_line, shown
-from resaudit.base.papers import as_words, checkout
+from resaudit.base.papers import as_words, root
 from resaudit.base.text import counted
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import RECORDS, Cost, Execution, Job
@@ -286,7 +286,7 @@ def _recompute(jobs: Iterable[Imported], results: Path, cores: int, seconds: flo
         _prepare(rules, one.job, one.execution, results, one.cost.threads)
     write_json(plan := results / RECOMPUTED / "jobs.json", rules)
     options = {
-        "snakefile": checkout() / "workflow" / "spot_check.smk",
+        "snakefile": root() / "workflow" / "spot_check.smk",
         "config": f"jobs={json.dumps(str(plan))}",
         "cores": cores,
         "resources": f"gpu={max(1, len(visible_devices()))}",
