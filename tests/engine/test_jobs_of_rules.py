@@ -12,6 +12,8 @@ from resaudit.base.errors import ConfigError, ResultsError
 from resaudit.cli.workflow import JobsOfRules, started_for
 from resaudit.jobs.job import Execution
 from resaudit.plan import composition
+from resaudit.plan.composition import load
+from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT
 from tests.refusals import refused
 
@@ -45,6 +47,23 @@ def test_jobs_of_more_than_a_day_are_said_until_they_are_done(scale: str, long: 
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch()
     assert jobs.long_in_words() == []
+
+
+def test_jobs_of_the_figure_with_the_least_work_left_come_first(tmp_path: Path) -> None:
+    given = ["scale=smoke", "figures=[fig07,demystifying_resnet/fig04,theorem1]", f"paths.results={tmp_path}"]
+
+    def order() -> list[str]:
+        jobs = JobsOfRules(given, CHECKOUT / "config", writes=False)
+        first = {name: max(map(jobs.priority, part.jobs.values())) for name, part in jobs.plan.figures.items()}
+        assert all(0 <= jobs.priority(job) < 1 for job in jobs.plan.jobs.values())
+        return sorted((name.split("/")[1] for name in first), key=lambda n: -first[f"demystifying_resnet/{n}"])
+
+    assert order() == ["theorem1", "fig04", "fig07"]
+    for job in make_plan(load([*given[:1], "figures=[fig07]", given[2]])).jobs.values():
+        for file in job.written(tmp_path):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+    assert order() == ["fig07", "theorem1", "fig04"]
 
 
 def test_a_process_for_one_job_reads_it_and_its_inputs_and_composes_no_figure(

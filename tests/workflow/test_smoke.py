@@ -54,6 +54,14 @@ def test_what_is_edited_or_lost_is_made_again(finished: Path, tmp_path: Path) ->
     assert tables(folder) == tables(finished)
 
 
+def test_cheap_figures_are_drawn_before_dear_ones_are_computed(finished: Path) -> None:
+    drawn, computed = (
+        sorted(file.stat().st_mtime for file in finished.glob(files))
+        for files in ("figures/*/*.png", "results/*/*/provenance.json")
+    )
+    assert drawn[len(drawn) // 4] < computed[len(computed) // 2]
+
+
 def test_one_file_can_be_asked_for(finished: Path) -> None:
     run = smoke(finished, "--dry-run", "--force", "figures/demystifying_resnet/fig04.pdf")
     assert jobs(run) == 1

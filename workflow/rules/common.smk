@@ -174,6 +174,10 @@ def runtime_of(rule):
     return lambda wildcards, attempt: JOBS.minutes_asked(job(rule, wildcards), attempt)
 
 
+def priority_of(rule):
+    return lambda wildcards: JOBS.priority(job(rule, wildcards))
+
+
 def gpus_of(rule):
     return lambda wildcards: int(ON_GPU and JOBS.cost(job(rule, wildcards)).wants_gpu)
 

@@ -10,6 +10,8 @@ rule draw:
         LOGS / "draw" / "{id}.log",
     benchmark:
         RESULTS / BENCHMARKS / "draw" / "{id}.tsv"
+    # Drawing before computing.
+    priority: 2
     threads: threads_of("draw")
     resources:
         mem_mb=mem_mb_of("draw"),
@@ -47,6 +49,7 @@ rule show:
         about=FILES.figure("{paper}/{figure}", "json"),
     log:
         LOGS / "show" / "{paper}" / "{figure}.log",
+    priority: 2
     localrule: True
     params:
         drawn=lambda wildcards: job("show", wildcards).folder(RESULTS) / "figure",

@@ -15,6 +15,8 @@ for kind in computing_kinds():
             LOGS / kind / "{id}.log",
         benchmark:
             RESULTS / BENCHMARKS / kind / "{id}.tsv"
+        # From 0 to below 1.
+        priority: priority_of(kind)
         threads: threads_of(kind)
         resources:
             mem_mb=mem_mb_of(kind),

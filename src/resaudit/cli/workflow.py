@@ -42,10 +42,10 @@ from resaudit.figures.draw import draw_job
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
 from resaudit.plan.composition import check_under_variants, datasets, load
-from resaudit.plan.estimates import Estimates, duration
+from resaudit.plan.estimates import Estimates, cheapest_first, duration
 from resaudit.plan.models import Config, Layout
 from resaudit.plan.overrides import Files, in_hydra
-from resaudit.plan.plan import Plan, execution_of, fetch_of
+from resaudit.plan.plan import Plan, execution_of, fetch_of, with_inputs
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.runtime.limits import processors
 from resaudit.runtime.locks import LOCK, is_held
@@ -225,8 +225,22 @@ class JobsOfRules:
         return [
             f"long: {key}: {in_minutes(seconds[key])}; exclude its figure with figures=[…] if that is too long"
             for key, job in self.plan.jobs.items()
-            if seconds[key] > DAY and not all(file.is_file() for file in job.written(self.files.results))
+            if seconds[key] > DAY and not self._is_done(job)
         ]
+
+    def priority(self, job: Job) -> float:
+        """How early Snakemake starts a job, from 0 to below 1: those of cheap figures first, those of variants last."""
+        return self._priorities.get(job.key, 0.0)
+
+    @cached_property
+    def _priorities(self) -> dict[str, float]:
+        seconds = {key: 0.0 if self._is_done(job) else self.cost(job).seconds for key, job in self.plan.jobs.items()}
+        needed = {name: with_inputs(part.jobs.values()) for name, part in self.plan.figures.items()}
+        order = cheapest_first({name: {key: seconds[key] for key in jobs} for name, jobs in needed.items()})
+        return {key: 1 - place / len(order) for place, key in enumerate(order, 1)}
+
+    def _is_done(self, job: Job) -> bool:
+        return all(file.is_file() for file in job.written(self.files.results))
 
     def of(self, rule: str, **wildcards: str) -> Job:
         """The job of a rule, by the wildcards of its files."""

@@ -108,6 +108,24 @@ def duration(jobs: Mapping[Key, tuple[Cost, Collection[Key]]], cores: int, gpus:
     return max(on_cores / cores, on_gpus / max(gpus, 1), *map(end, jobs), 0.0)
 
 
+def cheapest_first(figures: Mapping[str, Mapping[Key, float]]) -> list[Key]:
+    """The order of jobs that draws figures early: always those of the figure with the least work left, longest first.
+
+    Args:
+        figures: by name, the jobs that a figure needs, with the seconds of each; figures share jobs.
+
+    >>> cheapest_first({"dear": {"sweep": 60, "train": 500}, "cheap": {"count": 5, "sweep": 60}})
+    ['sweep', 'count', 'train']
+    """
+    order: list[Key] = []
+    waiting = [dict(jobs) for jobs in figures.values()]
+    while waiting:
+        least = min(waiting, key=lambda jobs: sum(jobs.values()))
+        order += sorted(least, key=least.__getitem__, reverse=True)
+        waiting = [{key: jobs[key] for key in jobs if key not in least} for jobs in waiting if jobs is not least]
+    return order
+
+
 def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]:
     """Which of the figures asked for are left out, why, and how to draw them; two lines for each reason."""
     left_out = config.not_chosen()
