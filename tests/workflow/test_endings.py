@@ -3,7 +3,10 @@
 Sees a stop that looks like a crash, a failure without its reason, and a screen that scrolls away what matters.
 """
 
+import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,25 +23,37 @@ RUN = [
 ]  # fmt: skip
 
 
-def test_after_ctrl_c_the_last_line_says_how_to_go_on(mnist_config: Config, tmp_path: Path) -> None:
+def test_after_ctrl_c_the_last_line_says_how_to_go_on_and_to_see_what_is_drawn(
+    mnist_config: Config, tmp_path: Path
+) -> None:
     assert mnist_config
+    command = [*RUN[:-1], "figures=[theorem1,demystifying_resnet/fig04]"]
     with (tmp_path / "screen").open("w") as screen:
         # Where the tests themselves run in the background, the shell has them ignore Ctrl-C.
         run = subprocess.Popen(
-            RUN, cwd=tmp_path, stdout=screen, stderr=screen, start_new_session=True,
+            command, cwd=tmp_path, stdout=screen, stderr=screen, start_new_session=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
     for _ in range(600):
-        if list(tmp_path.glob("results/logs/*/*.log")):
+        if list(tmp_path.glob("figures/*/theorem1.json")):
             break
         time.sleep(0.1)
-    time.sleep(0.5)
     os.killpg(run.pid, signal.SIGINT)
     assert run.wait(60) == 1
     lines = (tmp_path / "screen").read_text(encoding="utf-8").splitlines()
     assert lines[-1].startswith("stopped")
     assert not [line for line in lines if "Error" in line]
-    assert run_command(*RUN, cwd=tmp_path).returncode == 0
+
+    def shown() -> list[str]:
+        audit = json.loads((tmp_path / "figures/audit.json").read_text(encoding="utf-8"))
+        assert (tmp_path / "figures/audit.html").is_file()
+        return [figure["id"] for paper in audit["papers"] for figure in paper["figures"]]
+
+    (page,) = re.findall("resaudit (audit --page .*)", lines[-1])
+    assert run_command(sys.executable, "-m", "resaudit", *shlex.split(page), cwd=tmp_path).returncode == 0
+    assert shown() == ["demystifying_resnet/theorem1"]
+    assert run_command(*command, cwd=tmp_path).returncode == 0
+    assert sorted(shown()) == ["demystifying_resnet/fig04", "demystifying_resnet/theorem1"]
 
 
 def screen(run: Completed) -> list[str]:

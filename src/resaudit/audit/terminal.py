@@ -22,9 +22,14 @@ from resaudit.plan.words import command_for
 
 
 def run_audit(
-    plan: Plan, overrides: Sequence[str], say: Callable[[str], Any], name: str | None = None, strict: bool = False
+    plan: Plan,
+    overrides: Sequence[str],
+    say: Callable[[str], Any],
+    name: str | None = None,
+    strict: bool = False,
+    page: bool = False,
 ) -> None:
-    """Print the verdict on every claim, or one claim in full."""
+    """Print the verdict on every claim, or one claim in full; if wanted, write the page of what is drawn."""
     evidence = {
         f"{paper}/{key}": f"{paper}/{claim.evidence}"
         for paper, claims in plan.config.claims.items()
@@ -44,6 +49,10 @@ def run_audit(
         say(folded(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for:"))
         say(command)
         say(folded("a figure of another scale counts as it is with FIGURE.scale=SCALE"))
+    if page:
+        from resaudit.audit.page import write_audit
+
+        write_audit(audit, Layout(plan.config.paths).figures)
     refuse_unjudged({claim.id: claim.obstacle for claim in chosen})
     others = [claim.id for claim in chosen if claim.standing != "supported"]
     if strict and others:

@@ -154,9 +154,10 @@ def run(job: str, results: Path, code: str | None, threads: int) -> None:
 @cli.command()
 @click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full; the beginning of its id is enough.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
+@click.option("--page", is_flag=True, help="Also write audit.html and audit.json of what is drawn, into figures/.")
 @click.option("--claims-sha256", "digests", is_flag=True, help="Only the SHA-256 of each paper's claims as judged.")
 @_with_overrides
-def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides) -> None:
+def audit(wanted: str | None, strict: bool, page: bool, digests: bool, overrides: Overrides) -> None:
     """Print the verdict on every claim, from the tables in figures/. A PAPER's or FIGURE's name chooses its claims."""
     names, overrides = _names_and_overrides(overrides)
     config = _config(overrides)
@@ -174,11 +175,13 @@ def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides)
         claims.append(wanted)
     if len(claims) > 1 or (claims and figures):
         raise click.UsageError("audit takes figures, or one claim")
+    if page and claims:
+        raise click.UsageError("--page shows all claims, not one")
     from resaudit.audit.terminal import run_audit
     from resaudit.plan.plan import make_plan
 
     plan = make_plan(config.model_copy(update={"figures": figures or config.figures}))
-    run_audit(plan, overrides, click.echo, claims[0] if claims else None, strict)
+    run_audit(plan, overrides, click.echo, claims[0] if claims else None, strict, page)
 
 
 @cli.command("list")

@@ -21,10 +21,12 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from resaudit.audit.job import AuditJob
 from resaudit.audit.models import counts_in_words, refuse_unjudged, standing_of
+from resaudit.base.commands import resaudit_command
 from resaudit.base.errors import ConfigError, MachineError, PaperError, ResauditError, figures_named, least_name, listed
 from resaudit.base.files import read_json
 from resaudit.base.papers import (
     KEY,
+    as_words,
     check_installed_from,
     exits_heard,
     file_of_paper,
@@ -418,11 +420,13 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, inside: "Insides", 
         logger.info(f"--cores is {cores}, but only {counted(usable, 'processor')} may be used here")
 
 
-def end_in_words(failed: Sequence[Any]) -> list[str]:
+def end_in_words(failed: Sequence[Any], overrides: Sequence[str]) -> list[str]:
     """How a run ended that did not do all: each failed job of Snakemake's with its log's last line, or that it stopped.
 
-    Of a group's jobs those count that wrote a log.
+    Of a group's jobs those count that wrote a log. The last line says how to go on, and to a page of what is drawn.
     """
+    page = resaudit_command("audit", "--page", *as_words(), *overrides)
+    next_step = f"the same command goes on where it was; a page of what is drawn: {page}"
     lines = []
     for rule, log in ((job.rule.name, Path(log)) for job in failed for log in job.log):
         said = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
@@ -431,8 +435,8 @@ def end_in_words(failed: Sequence[Any]) -> list[str]:
         elif log.is_file():
             lines.append(f"failed: {rule}: it ended without a word: killed, as for its memory, or never started")
     if failed:
-        return [*lines, f"{counted(len(failed), 'job')} failed; the same command goes on where it was"]
-    return ["stopped; the same command goes on where it was"]
+        return [*lines, f"{counted(len(failed), 'job')} failed; {next_step}"]
+    return [f"stopped; {next_step}"]
 
 
 def verdicts_in_words(audit: Path, config: Config) -> Iterator[str]:
