@@ -1,10 +1,10 @@
-"""On paper: how long a whole run takes on one machine and on clusters, what it costs, and where its critical path lies.
+"""On paper: when a run draws its figures and ends on one machine and on clusters, its cost and critical path.
 
-python benchmarks/makespan.py scale=paper
+python -m benchmarks.makespan scale=paper
 
 Seconds are those that each kind of job estimates (src/resaudit/jobs), measured job by job (benchmarks/job_costs.py);
-the jobs and what waits for what are those of the workflow. Each machine is filled greedily, the job with the longest
-way to the end first.
+the jobs, their threads and priorities, and what waits for what, are those of the workflow, in a folder without results
+and with the data at hand. Each machine is filled as Snakemake's greedy scheduler does.
 """
 
 import heapq
@@ -13,11 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from tests.conftest import CHECKOUT
+
 from resaudit.audit.job import AuditJob
+from resaudit.cli.workflow import JobsOfRules
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import draw_job
-from resaudit.jobs.job import Execution
-from resaudit.plan.plan import Plan, execution_of
+from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans, evidence_figures
 
 SECONDS_TO_QUEUE = 15.0
@@ -32,21 +34,25 @@ class Step:
 
     seconds: float
     waits_for: list[str] = field(default_factory=list)
+    threads: int = 1
+    priority: float = 0.0
 
 
-def jobs_of(plans: Iterable[Plan], execution: Execution) -> dict[str, Step]:
+def jobs_of(plans: Iterable[Plan], rules: JobsOfRules) -> dict[str, Step]:
     """Every job of some plans that a node runs, each once, by a name that says its rule."""
-    steps: dict[str, Step] = {}
+    steps, execution = dict[str, Step](), rules.execution
     for plan in plans:
         config = plan.config
         for job in plan.jobs.values():
             if not isinstance(job, Fetch):
                 cost, waits = job.cost(execution), [needed.key for needed in job.inputs.values()]
                 waits = [name for name in waits if name in steps]
-                steps[job.key] = Step(cost.seconds, waits)
+                steps[job.key] = Step(cost.seconds, waits, cost.threads, rules.priority(job))
         for part in plan.figures.values():
             drawing = draw_job(part.figure, part.figure, config)
-            steps[drawing.key] = Step(drawing.cost(execution).seconds, [job.key for job in part.jobs.values()])
+            steps[drawing.key] = Step(
+                drawing.cost(execution).seconds, [job.key for job in part.jobs.values()], priority=2
+            )
     judging = AuditJob(config, ()).cost(execution)
     steps["audit"] = Step(judging.seconds, [name for name in steps if name.startswith("draw")])
     return steps
@@ -70,24 +76,29 @@ def ways_to_the_end(jobs: dict[str, Step]) -> dict[str, float]:
     return ways
 
 
-def makespan(jobs: dict[str, Step], cores: int, delay: float = 0.0) -> float:
-    """Seconds until all jobs are done on so many cores."""
-    ways, missing = ways_to_the_end(jobs), {name: len(job.waits_for) for name, job in jobs.items()}
-    after = {name: [other for other in jobs if name in jobs[other].waits_for] for name in jobs}
-    ready = [(-ways[name], name) for name, count in missing.items() if not count]
-    heapq.heapify(ready)
-    running: list[tuple[float, str]] = []
-    now = 0.0
+def ends(jobs: dict[str, Step], cores: int, delay: float = 0.0) -> dict[str, float]:
+    """Seconds until each job is done on so many cores, in this order."""
+    missing = {name: len(job.waits_for) for name, job in jobs.items()}
+    after = defaultdict[str, list[str]](list)
+    for name, job in jobs.items():
+        for before in job.waits_for:
+            after[before].append(name)
+    ready, free, now = {name for name in jobs if not missing[name]}, cores, 0.0
+    running, ended = list[tuple[float, str]](), dict[str, float]()
     while ready or running:
-        while ready and len(running) < cores:
-            _, name = heapq.heappop(ready)
-            heapq.heappush(running, (now + delay + jobs[name].seconds, name))
+        for name in sorted(ready, key=lambda name: -jobs[name].priority) if free else ():
+            threads = min(jobs[name].threads, cores)
+            if threads <= free:
+                free -= threads
+                ready.remove(name)
+                heapq.heappush(running, (now + delay + jobs[name].seconds / threads, name))
         now, done = heapq.heappop(running)
+        free, ended[done] = free + min(jobs[done].threads, cores), now
         for name in after[done]:
             missing[name] -= 1
             if not missing[name]:
-                heapq.heappush(ready, (-ways[name], name))
-    return now
+                ready.add(name)
+    return ended
 
 
 def critical_path(jobs: dict[str, Step]) -> Iterator[tuple[str, float]]:
@@ -107,9 +118,13 @@ def table(title: str, jobs: dict[str, Step], core_hour: float) -> Iterator[str]:
         for rule in ("train", "hessians", "theorem", "draw")
     )
     for cores, delay in ((2, 0.0), (16, 0.0), (1000, SECONDS_TO_QUEUE)):
-        seconds = makespan(jobs, cores, delay)
+        minutes = {name: seconds / 60 for name, seconds in ends(jobs, cores, delay).items()}
         cost = total / 3600 * core_hour
-        yield f"  {cores:5} cores: {seconds / 60:7.1f} min, {cost:.2f} for the core-hours used"
+        drawn = [at for name, at in minutes.items() if name.startswith("draw/")]
+        early = ", ".join(
+            f"{number} drawn after {drawn[number - 1]:.1f}" for number in (1, 10, 20) if number < len(drawn)
+        )
+        yield f"  {cores:5} cores: {max(minutes.values()):7.1f} min ({early}), {cost:.2f} for the core-hours used"
     yield "  critical path: " + " -> ".join(f"{name} ({seconds:.0f} s)" for name, seconds in critical_path(jobs))
 
 
@@ -117,11 +132,11 @@ def main(arguments: list[str]) -> None:
     """Print the tables for the figures, and for these with every variant."""
     given = dict(a[2:].split("=") for a in arguments if a.startswith("--"))
     price = float(given.get("core-hour", CORE_HOUR))
-    plans = Plans.composed([a for a in arguments if not a.startswith("--")] or ["scale=paper"])
-    execution = execution_of(plans.base.config)
-    print("\n".join(table("figures", jobs_of([plans.base], execution), price)))
-    every = [plans.base, *_varied(plans)]
-    print("\n".join(table("figures and robustness", jobs_of(every, execution), price)))
+    overrides = [a for a in arguments if not a.startswith("--")] or ["scale=paper"]
+    rules = JobsOfRules(overrides, CHECKOUT / "config", writes=False)
+    print("\n".join(table("figures", jobs_of([rules.plan], rules), price)))
+    every = [rules.plan, *_varied(rules.plans)]
+    print("\n".join(table("figures and robustness", jobs_of(every, rules), price)))
 
 
 def _varied(plans: Plans) -> Iterator[Plan]:
