@@ -16,8 +16,8 @@ from snakemake.cli import parse_config
 
 from resaudit.audit.terminal import explain_claim
 from resaudit.base.commands import papers_path, snakemake_command
-from resaudit.base.errors import ConfigError, least_name
-from resaudit.base.papers import KEY, add_papers, outside_papers, take_papers_path
+from resaudit.base.errors import least_name
+from resaudit.base.papers import KEY, add_papers, outside_papers
 from resaudit.cli.commands import _names_and_overrides
 from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import overrides_from
@@ -28,7 +28,7 @@ from resaudit.plan.words import claims_command, command_for
 from tests.audit import example
 from tests.audit.example import render
 from tests.conftest import CHECKOUT, Command, forget_papers, in_process
-from tests.refusals import assert_exits, refused
+from tests.refusals import assert_exits
 
 pytestmark = pytest.mark.usefixtures("no_paper_stays")
 ODD = [
@@ -161,11 +161,6 @@ def test_a_reader_that_has_read_enough_is_no_error() -> None:
     finally:
         os.close(writer)
     assert (ended.returncode, ended.stderr) == (1, "")
-
-
-def test_a_home_that_is_not_there_is_one_line() -> None:
-    with refused(ConfigError, "~nobody_here"):
-        take_papers_path(["papers_path=~nobody_here"])
 
 
 def test_a_folder_that_begins_with_a_tilde_is_not_the_home() -> None:

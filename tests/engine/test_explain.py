@@ -15,7 +15,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.models import Layout
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, in_process
-from tests.refusals import assert_exits, refused
+from tests.refusals import refused
 
 PAPER, COMMITTED = "demystifying_resnet", "paths.figures=figures/reference"
 
@@ -51,12 +51,6 @@ def test_a_reconstructed_figure_is_said_to_be_one(name: str) -> None:
     assert of_paper.remark
     assert of_paper.remark in said
     assert "paper's protocol" not in said
-
-
-@pytest.mark.parametrize("named", [f"{PAPER}/theorem1", "stable_scaling"])
-def test_a_key_that_what_is_named_lacks_is_refused(named: str) -> None:
-    """As by the command that draws it, though other figures have the key."""
-    assert_exits(in_process("explain", named, "protocol.hessian_epochs=7", cwd=CHECKOUT), "hessian_epochs")
 
 
 def test_no_command_draws_into_the_folder_of_the_committed_tables() -> None:

@@ -92,12 +92,6 @@ def test_verdicts_of_all_papers_or_of_what_is_asked_for_are_counted(tmp_path: Pa
     assert list(verdicts_in_words(audit, load()))[1].startswith("2 ")
 
 
-@pytest.mark.parametrize("number", [202405, 1e5, True, ["a", "b"], {"a": 1}])
-def test_a_folder_of_papers_that_snakemake_reads_as_no_text_is_refused(number: object) -> None:
-    with refused(ConfigError, "papers_path", "not as text"):
-        overrides_from({"papers_path": number})
-
-
 def test_config_is_given_once() -> None:
     overrides_from({}, ["snakemake", "--config", "scale=paper", "seed=2"])
     for second in (["--config", "seed=2"], ["-C", "seed=2"], ["--config=seed=2"]):

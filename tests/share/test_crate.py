@@ -25,7 +25,7 @@ from resaudit.share.crate import gather, write_crate
 from resaudit.share.crate_metadata import add_data, describe
 from tests import forked
 from tests.conftest import CHECKOUT, first_of, in_process
-from tests.refusals import assert_exits, refused
+from tests.refusals import refused
 from tests.share.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in
 
 validator = pytest.importorskip("tests.share.validator", reason="the extra crate is not installed")
@@ -280,21 +280,6 @@ def test_the_command_packs(plan: Plan, tmp_path: Path) -> None:
     run = in_process("crate", "mine.zip", "scale=smoke", *paths, cwd=tmp_path)
     assert (run.returncode, run.stderr) == (0, "")
     assert zipfile.ZipFile(tmp_path / "mine.zip").testzip() is None
-
-
-@pytest.mark.parametrize(
-    ("destination", "mentioned"),
-    [
-        ("out.tar", "out.tar"),
-        ("nowhere/out.zip", "nowhere/out.zip"),
-        ("out.zip", "figures/audit.json"),
-    ],
-)
-def test_bad_calls_get_one_line(destination: str, mentioned: str, tmp_path: Path) -> None:
-    run = in_process("crate", destination, cwd=tmp_path)
-    assert_exits(run, mentioned)
-    assert run.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
 
 
 def record_drawings(plan: Plan) -> None:

@@ -14,12 +14,6 @@ from tests.conftest import CHECKOUT, Command
 from tests.refusals import assert_exits
 from tests.workflow.conftest import rules_in
 
-
-def test_snakemake_refuses_a_second_config(snakemake: Command) -> None:
-    run = snakemake("--dry-run", "--config", "scale=smoke", "--config", "figures=[demystifying_resnet/fig04]")
-    assert_exits(run, "--config is given twice; give")
-
-
 MODULE = """
 module other:
     snakefile: "{0}/Snakefile"
