@@ -21,7 +21,7 @@ from tests.conftest import CHECKOUT
 
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = "constraints.txt"
-FIGURES = f"python -m pip install -c {LOCK} -e . && snakemake --cores all"
+FIGURES = f'python -m pip install -c {LOCK} -e ".[torch]" && snakemake --cores all'
 TESTS = f'python -m pip install -c {LOCK} -e ".[test]" && pytest'
 
 

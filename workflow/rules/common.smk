@@ -21,7 +21,7 @@ except (KeyError, OSError):
 try:
     import resaudit
 except ModuleNotFoundError:
-    sys.exit("error: this environment has no resaudit; in the clone: python -m pip install -c constraints.txt -e .")
+    sys.exit("error: no resaudit here; in the clone: python -m pip install -c constraints.txt -e '.[torch]'")
 
 from resaudit.base.files import remove_partial
 from resaudit.base.papers import as_words
@@ -103,6 +103,7 @@ wildcard_constraints:
 
 onstart:
     with errors_in_one_line():
+        JOBS.check_torch(INSIDE)
         FILES.check_writable("results", "figures")
         hold_lock(RESULTS)
         remove_partial(RESULTS, FILES.figures, spared=(RECOMPUTED, Path(CHECKS).parts[0]))

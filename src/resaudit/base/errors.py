@@ -129,6 +129,7 @@ def reading(path: Path, remedy: str) -> Iterator[None]:
         raise ResultsError(f"{path} cannot be read ({str(error) or type(error).__name__}); {remedy}") from error
 
 
+INSTALL_TORCH = "python -m pip install 'resaudit[torch]'"
 OF_YOUR_OWN = "'resaudit list' has the figures, 'resaudit audit' the claims; your own paper needs papers_path=FOLDER"
 
 

@@ -41,6 +41,7 @@ from resaudit.claims.job import robustness_job
 from resaudit.claims.records import UNJUDGED
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import draw_job
+from resaudit.jobs.code import check_torch
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
 from resaudit.plan.composition import check_under_variants, datasets, load
@@ -270,6 +271,12 @@ class JobsOfRules:
     def _of_paper(self) -> Config:
         """The figures at scale paper, from which deviations are measured."""
         return load(["scale=paper"], self._configuration, list(self.plan.figures))
+
+    def check_torch(self, inside: "Insides") -> None:
+        """Check that torch is there if a job that is to compute on this machine, and in no image, needs it."""
+        if inside.on_cluster is None and not inside.in_containers:
+            jobs = [self._jobs[job.params.job] for job in inside.waiting() if job.rule.name in computing_kinds()]
+            check_torch(module for job in jobs for module in job.modules)
 
     def time_left(self, inside: "Insides", cores: int) -> str:
         """The estimated time of the jobs that Snakemake still has to run, in words."""

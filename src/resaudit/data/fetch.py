@@ -22,7 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.base.errors import ConfigError, DataError, MachineError, ResauditError, in_one_line, listed
+from resaudit.base.errors import (
+    INSTALL_TORCH,
+    ConfigError,
+    DataError,
+    MachineError,
+    ResauditError,
+    in_one_line,
+    listed,
+)
 from resaudit.base.files import sha256_of, written_whole
 from resaudit.data.dataset import CifarDataset, Dataset, DebianPackage, IdxDataset, ImageFolderDataset, Source, Wheel
 from resaudit.data.files import DAMAGED, beginning, right_one, what_it_is
@@ -144,9 +152,11 @@ def _read(source: Source, dataset: Dataset) -> Contents:
 
 
 def _from_torchvision(dataset: IdxDataset | CifarDataset) -> Contents:
-    # Here, since it loads torch.
-    import torchvision.datasets
-    from torchvision.datasets.utils import download_url
+    try:
+        import torchvision.datasets  # here, since it loads torch
+        from torchvision.datasets.utils import download_url
+    except ModuleNotFoundError as error:
+        raise MachineError(f"it is not installed: {INSTALL_TORCH}") from error
 
     kind = getattr(torchvision.datasets, str(dataset.torchvision))
     with tempfile.TemporaryDirectory() as root:

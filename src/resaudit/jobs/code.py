@@ -4,13 +4,13 @@ import ast
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from resaudit.base.door import offered
-from resaudit.base.errors import PaperError, listed
+from resaudit.base.errors import INSTALL_TORCH, MachineError, PaperError, listed
 from resaudit.base.papers import IN_WHEEL, packages, papers
 
 if TYPE_CHECKING:
@@ -71,6 +71,14 @@ def check_imports() -> None:
                 raise PaperError(
                     f"{file} is imported, but lies beside the package that imports it; move it into that package"
                 )
+
+
+def check_torch(modules: Iterable[str]) -> None:
+    """Check that torch is there if one of these modules, or what it imports, computes with it."""
+    if importlib.util.find_spec("torch") is None:
+        for module in sorted(set(modules)):
+            if "torch" in _graph().find_upstream_modules(module):
+                raise MachineError(f"{module} needs torch, which is not installed: {INSTALL_TORCH}")
 
 
 def _modules(package: str) -> dict[str, Path]:

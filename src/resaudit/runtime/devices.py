@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import MutableMapping
 from functools import cache
+from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def cuda_is_usable(environment: MutableMapping[str, str] = os.environ, nodes: Pa
     NVML does not test the driver's version. If torch sees a GPU that it cannot use, or gets no answer of the driver
     within :data:`SECONDS_TO_ANSWER`, a warning says so.
     """
-    if not visible_devices(environment, nodes):
+    if not visible_devices(environment, nodes) or find_spec("torch") is None:
         return False
     command = [sys.executable, "-W", "ignore", "-c", _ASKED]
     asked = subprocess.Popen(command, env=dict(environment), stdout=subprocess.PIPE, text=True)
