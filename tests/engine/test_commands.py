@@ -52,7 +52,7 @@ def configured_by(command: str) -> list[str]:
     """The overrides that the Snakefile gets from a printed command."""
     assert len(command.splitlines()) == 1
     words = in_bash(command)
-    assert words[:3] == ["snakemake", "--cores", "all"]
+    assert words[words.index("snakemake") :][:3] == ["snakemake", "--cores", "all"]
     return overrides_from(parse_config(words[words.index("--config") + 1 :]) if "--config" in words else {})
 
 
@@ -74,16 +74,29 @@ def test_the_command_for_left_out_figures_draws_them_with_the_same_settings() ->
 
 
 @pytest.mark.parametrize("odd", [odd for odd in ODD if "\n" not in odd])
-def test_a_new_papers_commands_find_it_in_any_folder(odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_papers_command_finds_it_in_any_folder(odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "execvp", lambda *_: None)  # this process is to stay
     ran = in_process("new", "paper", "coins", f"--into={odd}", cwd=tmp_path)
-    first = (tmp_path / odd / "config" / "paper" / "coins" / "fig01.yaml").read_text(encoding="utf-8").split("\n")[0]
-    printed = [ran.stdout.strip().split("\n")[-1].removeprefix("next: "), first.removeprefix("# ")]
-    for command, figures in zip(printed, (["coins"], ["coins/fig01"]), strict=True):
-        assert configured_by(command) == [f"figures=[{','.join(figures)}]"]
-        assert [(name, place.folder) for name, place in outside_papers().items()] == [("coins", tmp_path / odd)]
-        assert list(load(only=["coins/fig01"]).figure) == ["coins/fig01"]
-        forget_papers()
+    program, *words = in_bash(ran.stdout.strip().split("\n")[-1].removeprefix("next: "))
+    drawn = in_process(*words, cwd=tmp_path)
+    assert (program, drawn.returncode, drawn.stderr) == ("resaudit", 0, "")
+    forget_papers()
+    assert configured_by(drawn.stdout.removesuffix("\n")) == ["figures=[coins]"]
+    assert [(name, place.folder) for name, place in outside_papers().items()] == [("coins", tmp_path / odd)]
+    assert list(load(only=["coins/fig01"]).figure) == ["coins/fig01"]
+    forget_papers()
+
+
+def test_drawing_hands_on_to_snakemake_what_it_does_not_read_itself(resaudit: Command) -> None:
+    run = resaudit("draw", "robustness", "shortcut_importance", "scale=smoke", "seed=2", "--", "-n", "--quiet", "all")
+    command = run.stdout.split("\n")[0]
+    assert configured_by(command) == ["scale=smoke", "figures=[shortcut_importance]", "seed=2"]
+    assert shlex.split(command)[3:] == [
+        "robustness", "--snakefile", str(CHECKOUT / "Snakefile"), "-n", "--quiet", "all", "--config", "scale=smoke",
+        "figures=[shortcut_importance]", "overrides=[seed=2]",
+    ]  # fmt: skip
+    assert run.returncode == 0, run.stderr
 
 
 def test_papers_outside_are_part_of_what_a_terminal_prints(tmp_path: Path) -> None:

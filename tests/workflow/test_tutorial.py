@@ -1,14 +1,15 @@
 """Oracle: both parts of the tutorial, run command by command, and the verdicts that examples/README.md states.
 
-Sees a tutorial or an example that does not work, ends with another paper, or gives other verdicts than it says.
+Sees a tutorial or an example that does not work, ends with another paper, or gives other verdicts than it says; and an
+engine that needs a clone, torch or a paper of this repository where a paper does not.
 """
 
 import doctest
 import json
 import os
-import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from sybil import Document, Example
 from sybil.parsers.myst import CodeBlockParser
 
 from tests.conftest import CHECKOUT, run_command
+from tests.refusals import assert_exits
+from tests.workflow.test_wheel import wheel_of
 
 EXAMPLES = CHECKOUT / "examples"
 PAGES = {"adam": CHECKOUT / "docs" / "tutorial.md", "edge": CHECKOUT / "docs" / "tutorial_torch.md"}
@@ -29,13 +32,19 @@ def files(folder: Path, paper: str) -> dict[str, str]:
     return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in found}
 
 
-def run_or_write(folder: Path, page: Path) -> Document:
-    """A page, whose console blocks run in a folder command by command, and whose other blocks become files."""
+def run_or_write(folder: Path, page: Path, programs: Path) -> Document:
+    """A page, whose console blocks run in a folder command by command, and whose other blocks become files.
+
+    Args:
+        folder: the folder.
+        page: the page.
+        programs: an environment's folder of commands.
+    """
 
     def run(example: Example) -> str | None:
         for block in str(example.parsed).removeprefix("$ ").split("\n$ "):
             command, _, expected = block.partition("\n")
-            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            path = f"{programs}{os.pathsep}{os.environ['PATH']}"
             done = subprocess.run(
                 ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, check=False, text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -56,58 +65,62 @@ def run_or_write(folder: Path, page: Path) -> Document:
     )
 
 
-@pytest.mark.slow  # three or four runs of the workflow
-@pytest.mark.parametrize("paper", PAGES)
-@pytest.mark.usefixtures("mnist_config")
-def test_the_tutorial_works_and_ends_with_the_example(paper: str, tmp_path: Path) -> None:
-    for part in ("Snakefile", "config", "examples", "profiles", "src", "workflow", "data/mnist"):
-        (tmp_path / part).parent.mkdir(exist_ok=True)
-        (tmp_path / part).symlink_to(CHECKOUT / part)
-    for example in run_or_write(tmp_path, PAGES[paper]).examples():
-        example.evaluate()
-    assert files(tmp_path / "papers", paper) == files(EXAMPLES, paper)
-    audit = json.loads((tmp_path / "figures" / "audit.json").read_text(encoding="utf-8"))
+def verdicts(folder: Path, paper: str) -> dict[str, str]:
+    """The verdicts on a paper's claims, of the audit in a folder."""
+    audit = json.loads((folder / "figures" / "audit.json").read_text(encoding="utf-8"))
     (claims,) = (each["claims"] for each in audit["papers"] if each["id"] == paper)
-    assert len(claims) == 4
-    assert not [claim["id"] for claim in claims if claim["verdict"] == "not run"]
+    return {claim["id"]: claim["verdict"] for claim in claims}
 
 
-def test_the_files_of_the_tutorial_are_those_of_the_example(tmp_path: Path) -> None:
-    """Of part one; part two reads the example itself."""
-    (tmp_path / "examples").symlink_to(EXAMPLES)
-    for example in run_or_write(tmp_path, PAGES["adam"]).examples():
-        if "caption" in (example.region.lexemes.get("options") or {}) or str(example.parsed).startswith("$ cp "):
-            example.evaluate()
-    written, empty = files(tmp_path / "papers", "adam"), "adam/__init__.py"
-    assert written | {empty: files(EXAMPLES, "adam")[empty]} == files(EXAMPLES, "adam")
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The commands of an environment that has the wheel and what it depends on, but neither torch nor a clone."""
+    folder = tmp_path_factory.mktemp("wheel")
+    wheel_of(folder)
+    (wheel,) = folder.glob("resaudit-*.whl")
+    venv.create(folder / "venv", symlinks=True)
+    programs = folder / "venv" / "bin"
+    pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--ignore-installed", str(wheel)], check=True, capture_output=True, timeout=300)
+    (packages,) = (folder / "venv" / "lib").glob("python*/site-packages")
+    (packages / "dependencies.pth").write_text("\n".join(path for path in sys.path if "site-packages" in path))
+    (packages / "sitecustomize.py").write_text(BARE, encoding="utf-8")
+    return programs
 
 
 BARE = """
 import sys
-sys.modules |= dict.fromkeys(("torch", "torchvision", "residual"))  # importing them raises ImportError
+sys.modules |= dict.fromkeys(("torch", "torchvision"))  # importing them raises ImportError
 """
 
 
-def test_the_engine_without_torch_and_without_residual_gives_the_verdicts_that_the_examples_readme_says(
-    tmp_path: Path,
+def test_the_tutorial_begins_with_a_wheel_alone_and_ends_with_the_example_and_its_page(
+    wheels: Path, tmp_path: Path
 ) -> None:
-    """Sees a module of the engine that needs a paper of this repository or torch where a paper does not."""
-    for part in ("Snakefile", "config", "profiles", "src", "workflow"):
-        copied = shutil.copytree if (CHECKOUT / part).is_dir() else shutil.copy
-        copied(CHECKOUT / part, tmp_path / part)
-    shutil.rmtree(tmp_path / "src" / "residual")
-    for paper in (tmp_path / "config" / "paper").iterdir():
-        shutil.rmtree(paper)
-    (tmp_path / "bare").mkdir()
-    (tmp_path / "bare" / "sitecustomize.py").write_text(BARE, encoding="utf-8")
-    run = run_command(
-        "snakemake", "--cores", "1", "--config", f"papers_path={EXAMPLES}", "figures=[adam]", cwd=tmp_path,
-        environment={"PYTHONPATH": f"{tmp_path / 'bare'}{os.pathsep}{tmp_path / 'src'}"}, timeout=600,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr[-3000:]
-    audit = json.loads((tmp_path / "figures" / "audit.json").read_text(encoding="utf-8"))
-    (paper,) = (paper for paper in audit["papers"] if paper["id"] == "adam")
-    assert {claim["id"]: claim["verdict"] for claim in paper["claims"]} == {
+    for example in run_or_write(tmp_path, PAGES["adam"], wheels).examples():
+        example.evaluate()
+    assert files(tmp_path / "papers", "adam") == files(EXAMPLES, "adam")
+    assert verdicts(tmp_path, "adam") == {
         "adam/unbiased-second-moment": "supported", "adam/scale-free-steps": "supported",
         "adam/adagrad-limit": "supported", "adam/vanishing-regret": "contradicted",
     }  # fmt: skip
+    assert "vanishing-regret" in (tmp_path / "figures" / "audit.html").read_text(encoding="utf-8")
+
+
+def test_a_figure_that_needs_torch_ends_without_it_before_any_job(wheels: Path, tmp_path: Path) -> None:
+    draw = (str(wheels / "resaudit"), "draw", "theorem1", "scale=smoke", "--", "--quiet", "all")
+    assert_exits(run_command(*draw, cwd=tmp_path), "torch", "resaudit[torch]")
+    assert not list(tmp_path.glob("results/*/*/*.npz"))
+
+
+@pytest.mark.slow  # three runs of the workflow
+@pytest.mark.usefixtures("mnist_config")
+def test_part_two_works_and_ends_with_the_example(tmp_path: Path) -> None:
+    for part in ("Snakefile", "config", "examples", "profiles", "src", "workflow", "data/mnist"):
+        (tmp_path / part).parent.mkdir(exist_ok=True)
+        (tmp_path / part).symlink_to(CHECKOUT / part)
+    for example in run_or_write(tmp_path, PAGES["edge"], Path(sys.executable).parent).examples():
+        example.evaluate()
+    assert files(tmp_path / "papers", "edge") == files(EXAMPLES, "edge")
+    assert len(found := verdicts(tmp_path, "edge")) == 4
+    assert "not run" not in found.values()

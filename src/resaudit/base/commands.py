@@ -9,7 +9,7 @@ from resaudit.base.papers import KEY
 ANY_FOLDER = f"{KEY}=FOLDER"
 """Stands for the folder of a paper outside, which is in no audit."""
 Values = Mapping[str, str | Sequence[str]]
-KEYS_OF_THEIR_OWN = ("scale", "device", "dataset")
+KEYS_OF_THEIR_OWN = ("scale", "device", "dataset", "container")
 """Overrides that are written as keys of ``--config``, as the documentation does."""
 
 

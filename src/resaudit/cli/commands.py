@@ -5,6 +5,8 @@ Each subcommand imports the heavy modules that it needs, so that the others star
 
 import math
 import os
+import shlex
+import shutil
 import signal
 import sys
 import traceback
@@ -242,6 +244,41 @@ def checks(overrides: Overrides) -> None:
         click.echo(line)
 
 
+class PassingOn(click.Command):
+    """A command that leaves what follows ``--`` in its context's ``args``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what stands before it."""
+        end = [*args, "--"].index("--")
+        super().parse_args(ctx, args[:end])
+        ctx.args = args[end + 1 :]
+        return ctx.args
+
+
+@cli.command(cls=PassingOn)
+@click.argument("words", metavar="[FIGURE|PAPER|robustness]... [OVERRIDES]... [-- OF SNAKEMAKE]...", nargs=-1)
+@click.pass_context
+def draw(context: click.Context, words: Overrides) -> None:
+    """Draw figures, by default all, and judge their claims, in the working directory.
+
+    Prints and runs a command of snakemake, which gets what follows --: resaudit draw fig07 scale=paper -- --cores 4 -n
+    """
+    from resaudit.base.commands import snakemake_command
+    from resaudit.base.papers import as_words, root
+    from resaudit.cli.workflow import OTHER_RULES
+
+    names, overrides = _names_and_overrides(words)
+    figures = [name for name in names if name not in OTHER_RULES]
+    rules = [name for name in names if name in OTHER_RULES]
+    snakefile = [] if root() == Path.cwd() else ["--snakefile", str(root() / "Snakefile")]
+    settings = {"figures": figures, "overrides": [*as_words(), *overrides]}
+    command = shlex.split(snakemake_command(settings, *rules, *snakefile, *context.args))
+    if shutil.which(command[0]) != str(Path(sys.executable).with_name(command[0])):  # none, or another environment's
+        command[:1] = [sys.executable, "-m", command[0]]
+    print(shlex.join(command), flush=True)
+    os.execvp(command[0], command)
+
+
 @cli.group()
 def new() -> None:
     """Write the skeleton of a paper."""
@@ -252,13 +289,13 @@ def new() -> None:
 @click.option("--into", "folder", metavar="FOLDER", default="papers", show_default=True, help="For papers_path=FOLDER.")
 def new_paper(name: str, folder: str) -> None:
     """Write a paper NAME that runs at once: a figure, a claim, a kind of job, and what to change next."""
-    from resaudit.base.commands import papers_path, snakemake_command
+    from resaudit.base.commands import papers_path, resaudit_command
     from resaudit.base.papers import KEY
     from resaudit.cli.skeleton import write_paper
 
     for file in write_paper(name, Path(folder)):
         click.echo(f"wrote {file}")
-    click.echo(f"next: {snakemake_command({KEY: papers_path(folder), 'figures': [name]})}")
+    click.echo(f"next: {resaudit_command('draw', name, f'{KEY}={papers_path(folder)}')}")
 
 
 @cli.command("hash")

@@ -16,13 +16,12 @@ from typing import Any
 from resaudit.audit.schema import read_audit
 from resaudit.base.errors import ConfigError, MachineError, ResultsError, TableError
 from resaudit.base.files import again, sha256_of, written_whole
-from resaudit.base.papers import outside_papers
+from resaudit.base.papers import is_checkout, outside_papers, root
 from resaudit.jobs.code import closure
 from resaudit.jobs.job import RECORDS
 from resaudit.jobs.origin import origin_of
 from resaudit.jobs.provenance import commit
 from resaudit.jobs.results import JobProvenance, read_provenance
-from resaudit.plan.composition import config_folder
 from resaudit.plan.models import Config, Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import claims_sha256, settings_in_words
@@ -46,10 +45,12 @@ def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
         raise MachineError(
             "resaudit crate needs an extra; install it: python -m pip install -c constraints.txt -e '.[crate]'"
         )
+    if not is_checkout(root()):
+        raise MachineError("an archive holds a clone's files, and here is none; copy results/ and figures/ into one")
     if destination.suffix != ".zip" or destination.is_dir() or not destination.parent.is_dir():
         raise ConfigError(f"{destination} is not allowed; give a .zip in a folder that exists")
     agent = named(by) if by else None
-    contents = gather(plan, config_folder().parent)
+    contents = gather(plan, root())
     description = describe(plan.config, contents, commit(), agent)
     metadata = json.dumps(description, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     files = {METADATA: metadata.encode(), **dict(sorted(contents.files.items()))}

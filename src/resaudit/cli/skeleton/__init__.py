@@ -5,9 +5,8 @@ from tempfile import TemporaryDirectory
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from resaudit.base.commands import papers_path, snakemake_command
 from resaudit.base.errors import ConfigError, MachineError
-from resaudit.base.papers import KEY, check_name
+from resaudit.base.papers import check_name
 
 _FILES = Path(__file__).parent / "files"
 
@@ -23,7 +22,6 @@ def write_paper(name: str, folder: Path) -> list[Path]:
         if target.exists():
             raise ConfigError(f"{target} exists; choose another name or --into another folder")
     check_name(name)
-    command = snakemake_command({KEY: papers_path(str(folder)), "figures": [f"{name}/fig01"]})
     templates = Environment(
         loader=FileSystemLoader(_FILES), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
@@ -33,7 +31,7 @@ def write_paper(name: str, folder: Path) -> list[Path]:
             for kind, target in folders.items():
                 (Path(staging) / kind).mkdir()
                 for template in sorted(_FILES.glob(f"*.{kind}.j2")):
-                    text = templates.get_template(template.name).render(name=name, command=command)
+                    text = templates.get_template(template.name).render(name=name)
                     (Path(staging) / kind / template.stem).write_text(text, encoding="utf-8")
                 target.parent.mkdir(parents=True, exist_ok=True)
             for kind, target in folders.items():
