@@ -5,6 +5,7 @@ come out one way.
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import ceil, floor
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from scipy import stats
 from resaudit.base.errors import CheckError, ConfigError, TableError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, MonotoneRuns, PeakAtDrop, ShareOfSteps
+from resaudit.claims.checks.groups import DifferenceOfMeans, RatioOfMeans
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.rates import (
     BestRateKept,
@@ -843,6 +845,28 @@ def test_every_general_check_is_tested_by_made_tables() -> None:
     files = (Path(__file__), Path(__file__).with_name("test_common_rate.py"))
     tests = "".join(file.read_text(encoding="utf-8") for file in files)
     assert [kind for kind in kinds if f"{kind.__name__}(" not in tests] == []
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_two_groups_of_runs_have_the_intervals_of_scipy(paired: bool) -> None:
+    """Student's paired t and Welch's, of a difference; of a ratio the jackknife's is near those of the logarithms."""
+    ours, base = np.random.default_rng(5).normal([[1.0], [2.0]], 0.05, (2, 9))
+    table = pd.DataFrame({"method": ["ours"] * 9 + ["base"] * 9, "run": [*range(9)] * 2, "error": [*ours, *base]})
+    groups = {"column": "error", "by": "method", "above": "ours", "below": "base", "paired": paired}
+    tests = {False: partial(stats.ttest_ind, equal_var=False), True: stats.ttest_rel}
+    for check, expected, near in (
+        (DifferenceOfMeans(**groups, at_most=0), tests[paired](ours, base).confidence_interval(0.95), 1e-9),
+        (
+            RatioOfMeans(**groups, at_most=1),
+            np.exp(tests[paired](np.log(ours), np.log(base)).confidence_interval()),
+            3e-3,
+        ),
+    ):
+        found = result(check, table)
+        assert found.points[0].ends == pytest.approx(tuple(expected), rel=near)
+        assert found.verdict == SUPPORTED
+    with refused(CheckError, "ours against base", 8):
+        result(DifferenceOfMeans(**groups | {"paired": True}, at_most=0), table.iloc[:-1])
 
 
 def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:

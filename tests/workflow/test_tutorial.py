@@ -60,9 +60,8 @@ def run_or_write(folder: Path, page: Path, programs: Path) -> Document:
         with (folder / name).open("a" if at_its_end else "w", encoding="utf-8") as file:
             file.write(str(example.parsed))
 
-    return Document.parse(
-        str(page), CodeBlockParser("console", run), CodeBlockParser("python", write), CodeBlockParser("yaml", write)
-    )
+    written = (CodeBlockParser(language, write) for language in ("python", "yaml", "text"))
+    return Document.parse(str(page), CodeBlockParser("console", run), *written)
 
 
 def verdicts(folder: Path, paper: str) -> dict[str, str]:

@@ -354,9 +354,9 @@ def render(audit: Audit, figures: Path) -> str:
     standings = {claim.standing for claim in audit.claims}
     sections = [_section(paper, figures) for paper in audit.papers]
     titles = {figure.id: figure.title for section in sections for figure in section.gallery}
-    environment = _environment()
-    environment.filters["figure_label"] = lambda name: figure_label(name, titles.get(name, ""))
-    return environment.get_template("page.html.j2").render(
+    pages = environment()
+    pages.filters["figure_label"] = lambda name: figure_label(name, titles.get(name, ""))
+    return pages.get_template("page.html.j2").render(
         audit=audit,
         sections=sections,
         filters=_filters(audit),
@@ -443,7 +443,8 @@ def _archives(papers: Sequence[AuditedPaper]) -> dict[tuple[str, str | None], li
     return archives
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """What templates of pages see."""
     environment = Environment(
         loader=PackageLoader("resaudit.audit"),
         autoescape=True,

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -277,6 +277,63 @@ def draw(context: click.Context, words: Overrides) -> None:
         command[:1] = [sys.executable, "-m", command[0]]
     print(shlex.join(command), flush=True)
     os.execvp(command[0], command)
+
+
+@cli.command("judge")
+@click.argument("table", metavar="TABLE.csv", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--claims",
+    metavar="CLAIMS.yaml",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Claims by id, as in a claims.yaml; instead of the options below.",
+)
+@click.option("--check", metavar="NAME", default="ratio_of_means", show_default=True, help="See resaudit checks.")
+@click.option("--value", "column", metavar="COLUMN", help="What was measured.")
+@click.option("--group", "by", metavar="COLUMN", help="What tells the groups of runs, such as the method.")
+@click.option("--compare", metavar="A:B", help="Two values of that column: A relative to B.")
+@click.option(
+    "--seed", metavar="COLUMN", help="What numbers the runs.  [default: run or seed, else each line is a run]"
+)
+@click.option("--paired", is_flag=True, help="Runs of both groups with the same seed belong together.")
+@click.option("--per", metavar="COLUMN", multiple=True, help="Judge each of its values separately; all must hold.")
+@click.option("--where", "rows", metavar="COLUMN=VALUE", multiple=True, help="Only these lines.")
+@click.option("--at-least", type=float, help="The effect is not below this.")
+@click.option("--at-most", type=float, help="The effect is not above this.")
+@click.option("--within-factor", type=float, help="The effect, a ratio, lies between 1/f and f.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the fields of audit.json.")
+@click.option("--page", metavar="OUT.html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page too.")
+@click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
+def judge(
+    table: Path,
+    claims: Path | None,
+    check: str,
+    compare: str | None,
+    seed: str | None,
+    rows: Overrides,
+    as_json: bool,
+    page: Path | None,
+    strict: bool,
+    **given: Any,
+) -> None:
+    """Judge claims about anybody's TABLE.csv of runs: columns for groups, seeds and values, one line a run."""
+    from resaudit.audit import judging
+    from resaudit.plan.overrides import Files
+
+    if claims is not None:
+        sections = Files(claims.parent).read(claims.resolve())
+    else:
+        if not given["column"]:
+            raise click.UsageError("give --value COLUMN with what was measured, or --claims CLAIMS.yaml")
+        above, _, below = (compare or "").partition(":")
+        chosen = dict(row.partition("=")[::2] for row in rows)
+        sections = judging.asked(check, given.pop("by"), above, below, rows=chosen, per=list(given.pop("per")), **given)
+    judged = judging.judge_table(table, sections, seed)
+    if page is not None:
+        judging.write_page(judged, page)
+    for line in [judged.model_dump_json(indent=2)] if as_json else judging.in_words(judged):
+        click.echo(line)
+    if strict:
+        judging.refuse_others(judged)
 
 
 @cli.group()

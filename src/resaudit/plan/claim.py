@@ -282,9 +282,10 @@ def modules_of_checks(claims: Mapping[str, Mapping[str, Claim]]) -> list[str]:
     return sorted({type(check).__module__ for check in every})
 
 
-def import_checks(paper: str) -> None:
+def import_checks(paper: str | None = None) -> None:
     """Import the general checks, and those of a paper's module ``checks`` if it has one."""
     general = importlib.import_module(GENERAL_CHECKS)
     for module in pkgutil.iter_modules(general.__path__, f"{GENERAL_CHECKS}."):
         importlib.import_module(module.name)
-    import_own(paper, "checks")
+    if paper is not None:
+        import_own(paper, "checks")

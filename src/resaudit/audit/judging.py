@@ -1,0 +1,248 @@
+"""Judging a table of runs that no workflow drew: anybody's numbers, by the checks and intervals of claims."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from resaudit.base.errors import ConfigError, DataError, TableError, VerdictError, in_one_line, listed, suggestion
+from resaudit.base.files import sha256_of, written_whole
+from resaudit.base.models import Id, Part, Sha256, shown, validated
+from resaudit.base.text import counted, effect_and_interval, folded
+from resaudit.claims.checks.rows import words
+from resaudit.claims.records import UNJUDGED, Judgement
+from resaudit.claims.verdicts import judge
+from resaudit.claims.words import leaning, threshold_in_words, why
+from resaudit.figures.expected import WITHIN, doubled
+from resaudit.plan.claim import Check, Claim, checks_by_name, import_checks
+from resaudit.plan.overrides import Tree
+
+RUNS = 3
+"""Fewer runs of a group are no evidence, unless a claim's ``needs`` says otherwise."""
+SEEDS = ("run", "seed")
+"""Columns that number the runs, unless another is named."""
+_UNIT = re.compile(r"[ _(\[](ns|us|µs|ms|s|sec|min|h|%|pct|percent|B|kB|KB|MB|GB)[)\]]?$")
+
+
+class ClaimOnTable(Judgement):
+    """A claim about a table, and its verdict."""
+
+    id: Id
+    """Its name."""
+    statement: str
+    """What is claimed."""
+    why: str
+    """The verdict in one sentence: effect, interval and n, or what is missing."""
+    leans: str
+    """Which way an open claim leans; empty where it is decided."""
+    notes: list[str]
+    """What else to know of the runs, such as that all have the same value."""
+
+
+class JudgedTable(Part):
+    """The verdict on every claim about a table."""
+
+    table: str
+    """Name of the file."""
+    sha256: Sha256
+    """Of the file."""
+    rows: int
+    """Its lines, without that of names."""
+    claims: list[ClaimOnTable]
+    """The claims."""
+
+
+def asked(name: str, by: str | None, above: str, below: str, **given: Any) -> Tree:
+    """The section of one claim with one check, as options give it.
+
+    Args:
+        name: the check.
+        by: the column that tells groups; a check that compares none measures each by itself.
+        above: the group that is compared, if any.
+        below: the group that it is compared with.
+        given: other parameters and thresholds; None, False and what is empty are left out.
+    """
+    import_checks()
+    known = checks_by_name()
+    if name not in known:
+        raise ConfigError(f"unknown check {name!r}{suggestion(name, sorted(known))}")
+    if "above" not in known[name].model_fields:
+        given["per"] = [*([by] if by else []), *given["per"]]
+        by = None
+    elif not (by and above and below):
+        raise ConfigError(f"{name} compares two groups of runs; give --group COLUMN --compare A:B")
+    every = {"check": name, "by": by, "above": above, "below": below, **given}
+    parameters = {key: value for key, value in every.items() if value is not None and value is not False}
+    parameters = {key: value for key, value in parameters.items() if value not in ("", [], {})}
+    return {name.replace("_", "-"): {"checks": {"effect": parameters}}}
+
+
+def judge_table(file: Path, sections: Tree, seed: str | None = None) -> JudgedTable:
+    """Judge claims about a table.
+
+    Args:
+        file: a CSV, one line a run, or a run and step.
+        sections: claims by id as in a claims.yaml; only ``checks`` must be there.
+        seed: the column that numbers the runs; None: :data:`SEEDS`, else each line is a run.
+    """
+    table = _read(file, seed)
+    import_checks()
+    claims = {str(name): _claim(str(name), file, section) for name, section in sections.items()}
+    for name, claim in claims.items():
+        for check in claim.checks.values():
+            _refuse(name, check, table, file)
+    try:
+        judged = {name: judge(claim, table, claim.needs.scales[0]) for name, claim in claims.items()}
+    except TableError as error:
+        raise DataError(f"{file}: {error}") from error
+    return JudgedTable(
+        table=in_one_line(file.name),
+        sha256=sha256_of(file),
+        rows=len(table),
+        claims=[_with_notes(name, claims[name], judgement, table) for name, judgement in judged.items()],
+    )
+
+
+def _with_notes(name: str, claim: Claim, judgement: Judgement, table: pd.DataFrame) -> ClaimOnTable:
+    """A judgement with what else to know; equal runs alone decide nothing, since other seeds may give another value."""
+    notes = [note for check in claim.checks.values() for note in _without_spread(check, table)]
+    if any(point.low == point.high and point.n for result in judgement.checks for point in result.points) and notes:
+        judgement = judgement.model_copy(update={"verdict": "inconclusive", "obstacle": f"{UNJUDGED}: {notes[0]}"})
+    return ClaimOnTable(
+        **dict(judgement),
+        id=name,
+        statement=claim.statement,
+        why=why(judgement),
+        leans=leaning(judgement),
+        notes=[note for note in notes if note not in judgement.obstacle],
+    )
+
+
+def _read(file: Path, seed: str | None) -> pd.DataFrame:
+    """The table, with a column ``run``."""
+    try:
+        table = pd.read_csv(file, keep_default_na=False, na_values=[""], low_memory=False)
+    except (OSError, ValueError, OverflowError) as error:
+        raise DataError(f"{file} cannot be read ({error}); give a CSV whose first line names the columns") from error
+    if seed is not None and seed not in table:
+        raise ConfigError(f"--seed: {file} has no column {seed!r}{suggestion(seed, list(map(str, table)))}")
+    seed = seed or next((name for name in SEEDS if name in table), None)
+    return table.assign(run=table[seed] if seed else table.index + 2)
+
+
+def _claim(name: str, file: Path, section: Any) -> Claim:
+    """A claim, in which all but the checks may be left out."""
+    if not isinstance(section, dict):
+        raise ConfigError(f"is {shown(section)}; allowed: a section with checks", place=name)
+    needs = section.get("needs", {})
+    filled = {"statement": name.replace("-", " "), "where": file.name, "kind": "empirical", "evidence": file.stem}
+    filled |= {"interpretation": "as stated", "reason": "as stated"}
+    filled |= section | {"needs": {"runs": RUNS, **needs} if isinstance(needs, dict) else needs}
+    claim = validated(Claim, filled, name)
+    if "statement" not in section:
+        said = "; ".join(f"{_in_words(check)}: {threshold_in_words(check)}" for check in claim.checks.values())
+        return claim.model_copy(update={"statement": said})
+    return claim
+
+
+def _in_words(check: Check) -> str:
+    """What a check measures, in a few words."""
+    of = f" of {words(check.column)}" if hasattr(check, "column") else ""
+    compared = f", {check.above} against {check.below}" if hasattr(check, "above") and hasattr(check, "below") else ""
+    where = "".join(f", {column} {value}" for column, value in getattr(check, "rows", {}).items())
+    return f"{words(check.name)}{of}{compared}{where}"
+
+
+def _groups(check: Check) -> list[str]:
+    """The columns whose values say of what a line is a run."""
+    by = [getattr(check, "by", "")] if hasattr(check, "above") or hasattr(check, "bounds") else []
+    return list(dict.fromkeys([*by, *getattr(check, "per", []), *getattr(check, "rows", {})]))
+
+
+def _chosen(check: Check) -> list[tuple[str, str]]:
+    """The values that a check names, with their columns."""
+    by = getattr(check, "by", "")
+    groups = [getattr(check, key) for key in ("above", "below") if hasattr(check, key)]
+    return [*getattr(check, "rows", {}).items(), *((by, value) for value in (*groups, *getattr(check, "bounds", {})))]
+
+
+def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path) -> None:
+    """Refuse what a check cannot be asked of a table: unknown names, no numbers, mixed units, a run that is doubled."""
+    for column in (*check.columns, *check.reads):
+        if column not in table:
+            raise ConfigError(f"{name}: {file} has no column {column!r}{suggestion(column, list(map(str, table)))}")
+    for column, value in _chosen(check):
+        if value not in (known := list(dict.fromkeys(table[column].astype(str)))):
+            raise ConfigError(f"{name}: no line has {column} {value!r}{suggestion(value, known)}")
+    quantity, groups = getattr(check, "column", None), _groups(check)
+    if quantity and not is_numeric_dtype(table[quantity]):
+        wrong = table[quantity][pd.to_numeric(table[quantity], errors="coerce").isna() & table[quantity].notna()]
+        raise DataError(
+            f"{file}: column {quantity} has {shown(wrong.iloc[0])} in line {wrong.index[0] + 2} ({len(wrong)} such "
+            "lines); allowed: numbers, all in one unit, and inf where a run diverged"
+        )
+    units = dict.fromkeys(found[1] for _, value in _chosen(check) if (found := _UNIT.search(value)))
+    if len(units) > 1:
+        raise DataError(f"{name}: the groups are in other units ({listed(units)}); give both in the same")
+    steps = [column for column in WITHIN if column in table and column in check.columns]
+    if not steps and table.duplicated(once := [*groups, "run"]).any():
+        twice = table[table.duplicated(once, keep=False)]
+        row = twice.iloc[0]
+        place = listed(f"{column} {row[column]}" for column in once)
+        lines = twice.index[(twice[once] == row[once]).all(axis=1)] + 2
+        raise DataError(
+            f"{file}: {place} is in lines {listed(lines[:3])}; allowed: each run once, others told apart by per or rows"
+        )
+    numbered = table if steps else table.assign(run=table.index + 2)
+    for fault in doubled(numbered, [*groups, *steps, "run"]):
+        raise DataError(f"{file}: {fault if steps else fault.replace(' in run ', ' in lines ')}")
+
+
+def _without_spread(check: Check, table: pd.DataFrame) -> Iterator[str]:
+    """The groups whose runs all have one value, from which no spread is known."""
+    quantity, groups = getattr(check, "column", None), _groups(check)
+    if not quantity or not groups or set(WITHIN) & set(check.columns):
+        return
+    for place, rows in table.groupby(groups, sort=False):
+        if len(rows) > 1 and (rows[quantity] == rows[quantity].iloc[0]).all():
+            named = listed(f"{column} {value}" for column, value in zip(groups, place, strict=True))
+            yield f"all {len(rows)} runs of {named} have the same {words(quantity)}, so the spread is not known"
+
+
+def in_words(judged: JudgedTable) -> Iterator[str]:
+    """Every verdict, with what it rests on and where it would turn."""
+    for claim in judged.claims:
+        yield f"{claim.id}: {claim.verdict}"
+        yield folded(f"claim: {claim.statement}")
+        yield folded(f"verdict: {claim.why}")
+        for result in claim.checks:
+            for point in result.points:
+                effect, ends = effect_and_interval(*point.numbers, result.is_ratio, digits=6)
+                yield folded(f"{point.where}: {effect} ({ends}), n = {point.n}, {point.verdict}", "    ", "      ")
+            yield from (folded(each, "    ", "      ") for each in result.missing)
+            yield from (folded(f"the threshold: {turns.words}") for turns in result.turns)
+            if result.verdict == "inconclusive" and result.runs_to_decide:
+                yield folded(f"about {counted(result.runs_to_decide, 'run')} of each group would decide it")
+        yield from (folded(each) for each in (claim.leans, *(f"note: {note}" for note in claim.notes)) if each)
+
+
+def write_page(judged: JudgedTable, page: Path) -> None:
+    """The verdicts as one self-contained HTML file, in the style of the audit's page."""
+    from importlib.resources import files
+
+    from resaudit.audit.page import environment
+
+    style = files("resaudit.audit").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    text = environment().get_template("judge.html.j2").render(judged=judged, style=style)
+    with written_whole(page) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def refuse_others(judged: JudgedTable) -> None:
+    """Raise ResauditError unless every claim is supported."""
+    others = [claim.id for claim in judged.claims if claim.verdict != "supported"]
+    if others:
+        raise VerdictError(f"{len(others)} of {len(judged.claims)} claims are not supported: {listed(others)}")
