@@ -68,6 +68,15 @@ def test_a_claim_whose_settings_were_fitted_to_it_is_not_shown_as_supported(fold
     assert "fitted" in re.findall(r'name="verdict" value="([^"]*)"', page)
 
 
+def test_only_a_claim_whose_sentences_were_found_is_checked_against_the_text(folder: Path) -> None:
+    audit = example.audit(folder)
+    assert "checked against the text" not in render(audit, folder)
+    claim = audit["papers"][0]["claims"][1]["id"]
+    audit["papers"][0]["in_text"] = [claim.split("/")[1]]
+    articles = re.findall(r'<article[^>]* id="([^"]+)"(.*?)</header>', render(audit, folder), re.DOTALL)
+    assert [name for name, header in articles if "checked against the text" in header] == [claim]
+
+
 @pytest.mark.parametrize("remark", ["Reconstructed: the teacher is not the paper's.", ""])
 @pytest.mark.parametrize("deviations", [["runs 5 (protocol: 10)"], []])
 def test_no_figure_is_said_to_have_the_papers_protocol(remark: str, deviations: list[str], folder: Path) -> None:

@@ -29,6 +29,7 @@ from resaudit.base.papers import outside_papers
 from resaudit.claims.decision import ERRORS_OF_RUNGS, MOST_RUNS
 from resaudit.claims.records import UNJUDGED, Commit, Judgement, NamedVariant
 from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
+from resaudit.claims.sources import checked_claims
 from resaudit.claims.verdicts import judgement_on
 from resaudit.claims.words import leaning, why
 from resaudit.figures.tables import Drawn, drawn, printed_values, refuse_undrawn
@@ -294,6 +295,7 @@ def audited_paper(
         ),
         counts=standings_of(claims),
         claims=claims,
+        in_text=checked_claims(paper, Layout(config.paths).results),
         figures=shown,
         not_drawn=[
             not_drawn(config, name, reasons.get(name), overrides)

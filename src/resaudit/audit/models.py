@@ -407,6 +407,8 @@ class AuditedPaper(Part):
     """How many claims have each verdict; supported ones whose agreement is no evidence count as fitted."""
     claims: list[JudgedClaim]
     """All claims of the paper."""
+    in_text: list[Id] = []
+    """Those whose sentences resaudit sources found in a copy of the paper here, by id within the paper."""
     figures: list[DrawnFigure]
     """The figures that were drawn."""
     not_drawn: list[NotDrawn] = []

@@ -336,6 +336,34 @@ def judge(
         judging.refuse_others(judged)
 
 
+@cli.command()
+@click.argument("copy", metavar="PAPER.pdf", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("words", metavar="[PAPER|CLAIM] [OVERRIDES]...", nargs=-1)
+@click.option("--sentence", metavar="TEXT", help="Only print its entry for sentences.yaml, if the copy has it.")
+def sources(copy: Path, words: Overrides, sentence: str | None) -> None:
+    """Find the sentences on which claims rest in your copy of a paper, a PDF or text, and print both side by side."""
+    from resaudit.claims.sources import find, sentence_of, side_by_side, text_of
+
+    if sentence is not None:
+        entry = sentence_of(sentence)
+        if not find([entry], text_of(copy)):
+            raise DifferenceError(f"{copy} does not have this sentence")
+        click.echo(f'{{words: {entry.words}, sha256: "{entry.sha256}"}}')
+        return
+    names, overrides = _names_and_overrides(words)
+    if len(names) > 1:
+        raise click.UsageError("sources takes one paper or claim, or none")
+    config = _config(overrides)
+    papers, claim = list(config.claims), None
+    if names and names[0] in papers:
+        papers = [names[0]]
+    elif names:
+        claim = one_named("claim", names[0], [f"{paper}/{key}" for paper in papers for key in config.claims[paper]])
+        papers = [claim.split("/")[0]]
+    for line in side_by_side(config, papers, copy, claim):
+        click.echo(line)
+
+
 @cli.group()
 def new() -> None:
     """Write the skeleton of a paper."""

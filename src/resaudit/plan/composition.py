@@ -38,7 +38,7 @@ from resaudit.runtime.devices import settled
 
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
 SECTIONS = (*Run.model_fields, *OF_FIGURES, "protocol", "figure", "claims")
-NOT_FIGURES = ("paper", "claims")
+NOT_FIGURES = ("paper", "claims", "sentences")
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
 
 
