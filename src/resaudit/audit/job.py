@@ -10,6 +10,7 @@ from resaudit.base.papers import module_of, papers
 from resaudit.jobs.job import Job, Work
 from resaudit.plan.claim import modules_of_checks
 from resaudit.plan.models import OF_THE_RUN, Config
+from resaudit.runtime.progress import log
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,15 @@ class AuditJob(Job):
     def run(self, work: Work) -> dict[str, Any]:
         """Write ``audit.json`` and ``audit.html`` into the folder of figures."""
         from resaudit.audit.build import make_audit
-        from resaudit.audit.page import write_audit
+        from resaudit.audit.page import write_page
+        from resaudit.base.files import write_json
         from resaudit.plan.plan import make_plan
 
-        write_audit(make_audit(make_plan(self.config), self.overrides), Path(self.config.paths.figures))
+        figures, audit = Path(self.config.paths.figures), make_audit(make_plan(self.config), self.overrides)
+        # The page first: it reads the drawings and may refuse one, and both files must be of one audit.
+        write_page(audit, figures / "audit.html")
+        write_json(figures / "audit.json", audit.as_json())
+        log(f"wrote {figures / 'audit.json'} and {figures / 'audit.html'}")
         return {}
 
 

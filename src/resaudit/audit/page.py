@@ -36,12 +36,11 @@ from resaudit.audit.models import (
 from resaudit.base import text
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
 from resaudit.base.errors import ResultsError, TableError
-from resaudit.base.files import write_json, written_whole
+from resaudit.base.files import written_whole
 from resaudit.base.text import number
 from resaudit.claims.records import CheckResult, Comparison, VariantRun
 from resaudit.claims.words import sentence
 from resaudit.figures.printed import examined_in_words
-from resaudit.runtime.progress import log
 
 MARGIN = 8.0
 TICKS = 4
@@ -322,17 +321,9 @@ def figure_label(name: str, title: str = "") -> str:
     return f"{_NUMBERED[numbered[1]]} {numbered[2]}{variety}"
 
 
-def write_audit(audit: Audit, figures: Path) -> None:
-    """Write ``audit.json`` and ``audit.html`` into the folder of figures."""
-    # The page first: it reads the drawings and may refuse one, and both files must be of one audit.
-    write_page(audit, figures / "audit.html")
-    write_json(figures / "audit.json", audit.as_json())
-    log(f"wrote {figures / 'audit.json'} and {figures / 'audit.html'}")
-
-
-def write_page(audit: Audit, page_file: Path) -> None:
-    """Write the page of an audit into the folder of its figures."""
-    page = render(audit, page_file.parent)
+def write_page(audit: Audit, page_file: Path, figures: Path | None = None) -> None:
+    """Write the page of an audit, by default into the folder of its figures."""
+    page = render(audit, figures or page_file.parent)
     with written_whole(page_file) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from resaudit.audit.build import make_audit
@@ -27,9 +28,9 @@ def run_audit(
     say: Callable[[str], Any],
     name: str | None = None,
     strict: bool = False,
-    page: bool = False,
+    page: Path | None = None,
 ) -> None:
-    """Print the verdict on every claim, or one claim in full; if wanted, write the page of what is drawn."""
+    """Print the verdict on every claim, or one claim in full; write a page of what is drawn into a file, if wanted."""
     evidence = {
         f"{paper}/{key}": f"{paper}/{claim.evidence}"
         for paper, claims in plan.config.claims.items()
@@ -50,9 +51,9 @@ def run_audit(
         say(command)
         say(folded("a figure of another scale counts as it is with FIGURE.scale=SCALE"))
     if page:
-        from resaudit.audit.page import write_audit
+        from resaudit.audit.page import write_page
 
-        write_audit(audit, Layout(plan.config.paths).figures)
+        write_page(audit, page, Layout(plan.config.paths).figures)
     refuse_unjudged({claim.id: claim.obstacle for claim in chosen})
     others = [claim.id for claim in chosen if claim.standing != "supported"]
     if strict and others:

@@ -156,10 +156,10 @@ def run(job: str, results: Path, code: str | None, threads: int) -> None:
 @cli.command()
 @click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full; the beginning of its id is enough.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
-@click.option("--page", is_flag=True, help="Also write audit.html and audit.json of what is drawn, into figures/.")
+@click.option("--page", type=click.Path(dir_okay=False, path_type=Path), help="Also write a page of what is drawn.")
 @click.option("--claims-sha256", "digests", is_flag=True, help="Only the SHA-256 of each paper's claims as judged.")
 @_with_overrides
-def audit(wanted: str | None, strict: bool, page: bool, digests: bool, overrides: Overrides) -> None:
+def audit(wanted: str | None, strict: bool, page: Path | None, digests: bool, overrides: Overrides) -> None:
     """Print the verdict on every claim, from the tables in figures/. A PAPER's or FIGURE's name chooses its claims."""
     names, overrides = _names_and_overrides(overrides)
     config = _config(overrides)

@@ -432,7 +432,7 @@ def end_in_words(failed: Sequence[Any], overrides: Sequence[str]) -> list[str]:
 
     Of a group's jobs those count that wrote a log. The last line says how to go on, and to a page of what is drawn.
     """
-    page = resaudit_command("audit", "--page", *as_words(), *overrides)
+    page = resaudit_command("audit", "--page", "so_far.html", *as_words(), *overrides)
     next_step = f"the same command goes on where it was; a page of what is drawn: {page}"
     lines = []
     for rule, log in ((job.rule.name, Path(log)) for job in failed for log in job.log):
