@@ -1,8 +1,9 @@
 """Write the verdicts, and the numbers in prose, anew: ``python docs/renew_verdicts.py [FIGURES …]``.
 
-Those of scale laptop are the audit of the committed tables. Those of scale paper are recorded in RECORDED, since some
-tables of that scale are too large to commit; the claims that folders of figures drawn at that scale decide, and then
-the committed tables, are recorded anew. README has the counts, docs/verdicts.md all. The numbers in README,
+Verdicts are recorded by scale, as audits show them beside their own (``resaudit.audit.build.committed_verdicts``).
+Those of scale laptop are of the committed tables; of scale paper, some tables are too large to commit: what folders of
+figures drawn at that scale decide, and then the committed tables, is recorded anew. README has the counts and shares,
+docs/verdicts.md all claims, from the audit of the committed tables. The numbers in README,
 docs/findings, docs/judging.md and the findings of ``claims.yaml`` are those of the values that stand beside them
 (``docs/values.py``). ``tests/engine/test_readme.py`` fails where they are stale.
 """
@@ -12,24 +13,23 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from textwrap import wrap
 
-from resaudit.audit.build import make_audit
-from resaudit.audit.changes import opposed
+from resaudit.audit.build import committed_verdicts, make_audit
+from resaudit.audit.changes import moved
 from resaudit.audit.models import (
     FITTED,
     STANDINGS,
     Audit,
     AuditedPaper,
+    CommittedVerdict,
     JudgedClaim,
     counts_in_words,
-    standing_of,
     standings_of,
 )
-from resaudit.claims.records import CheckResult
+from resaudit.audit.page import figure_label
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.plan.words import judgement_sha256
@@ -40,35 +40,19 @@ from values import FIXED, Marked, Values, marked, marked_in_yaml, shown
 CHECKOUT = Path(__file__).resolve().parents[1]
 REFERENCE = CHECKOUT / "figures" / "reference"
 IN_FULL = REFERENCE / "scale_paper"
-RECORDED = REFERENCE / "verdicts_scale_paper.csv"
-HEADER = ("| claim | threshold | effect | n | laptop | paper |", "|---|---|---|---|---|---|")
+TABLES = {"laptop": REFERENCE, "paper": IN_FULL}
+"""The folder of committed tables of each scale."""
+HEADER = ("| claim | threshold | effect | n | laptop | paper | other readings |", "|---|---|---|---|---|---|---|")
 BAR, STAR = r"\|", r"\*"
 _SECTION = re.compile(r"(?<=<!-- verdicts -->\n).*(?=<!-- /verdicts -->)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class InFull:
-    """A recorded verdict of scale paper."""
-
-    claim: str
-    """paper/claim."""
-    verdict: str
-    met: str
-    """How many comparisons of each check meet the threshold, in words."""
-    rule: str
-    """SHA-256 of what its verdict is computed from; if that changes, the claim must be judged again."""
-    table: str
-    """SHA-256 of the judged table."""
-    commit: str
-    """That of the checkout that drew the table."""
-
-
 def sections() -> dict[str, str]:
     """The section of each file."""
-    reduced, in_full = audit_of(REFERENCE), recorded()
+    audit = audit_of(REFERENCE)
     return {
-        "README.md": "\n".join(counts(reduced, in_full)) + "\n",
-        "docs/verdicts.md": "\n".join(claims(reduced, in_full)) + "\n",
+        "README.md": "\n".join(counts(audit)) + "\n",
+        "docs/verdicts.md": "\n".join(claims(audit)) + "\n",
     }
 
 
@@ -79,22 +63,26 @@ def audit_of(tables: Path, *overrides: str) -> Audit:
     return make_audit(make_plan(load(settings)), settings)
 
 
-def recorded() -> dict[str, InFull]:
-    """The verdicts of scale paper, by claim."""
-    with RECORDED.open(encoding="utf-8", newline="") as file:
-        return {row["claim"]: InFull(**row) for row in csv.DictReader(file)}
+def recorded(scale: str) -> dict[str, CommittedVerdict]:
+    """The recorded verdicts of a scale, by claim."""
+    return {claim: of[scale] for claim, of in committed_verdicts(REFERENCE).items() if scale in of}
 
 
-def judged_in_full(tables: Path) -> dict[str, InFull]:
-    """The verdicts on the claims that a folder of tables of scale paper decides."""
-    audit, rules = audit_of(tables, "scale=paper"), current_rules()
+def judged_by(tables: Path, scale: str) -> dict[str, CommittedVerdict]:
+    """The verdicts on the claims that a folder of tables of a scale decides."""
+    audit, rules = audit_of(tables, f"scale={scale}"), current_rules()
     drawn = {figure.id: figure for figure in audit.figures}
     judged = {}
     for claim in audit.claims:
         if claim.verdict != "not run":
             figure = drawn[claim.evidence]
-            commit = figure.provenance.commit.in_words if figure.provenance.commit else ""
-            judged[claim.id] = InFull(claim.id, claim.verdict, _met(claim), rules[claim.id], figure.sha256, commit)
+            judged[claim.id] = CommittedVerdict(
+                verdict=claim.verdict,
+                met="; ".join(check.met_in_words for check in claim.checks),
+                rule=rules[claim.id],
+                table=figure.sha256,
+                commit=figure.provenance.commit.in_words if figure.provenance.commit else "",
+            )
     return judged
 
 
@@ -108,91 +96,75 @@ def current_rules() -> dict[str, str]:
     }
 
 
-def record(verdicts: dict[str, InFull]) -> None:
-    """Record verdicts of scale paper, in the order of the claims."""
-    with RECORDED.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(InFull)], lineterminator="\n")
+def record(scale: str, verdicts: dict[str, CommittedVerdict]) -> None:
+    """Record verdicts of a scale, in the order of the claims."""
+    with (REFERENCE / f"verdicts_scale_{scale}.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, ["claim", *CommittedVerdict.model_fields], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(asdict(verdicts[claim]) for claim in current_rules() if claim in verdicts)
+        writer.writerows({"claim": claim} | dict(verdicts[claim]) for claim in current_rules() if claim in verdicts)
 
 
-def counts(reduced: Audit, in_full: dict[str, InFull]) -> Iterator[str]:
-    """Two rows for each paper, one for each scale."""
-    columns = [each for each in STANDINGS if each != FITTED or standings_of(reduced.claims)[FITTED]]
+def counts(audit: Audit) -> Iterator[str]:
+    """Two rows for each paper, one for each scale; then the shares."""
+    columns = [each for each in STANDINGS if each != FITTED or standings_of(audit.claims)[FITTED]]
     yield f"| paper | scale | {' | '.join(columns)} |"
     yield "|---|---|" + "---|" * len(columns)
-    for paper in reduced.papers:
+    for paper in audit.papers:
         anchor = re.sub(r"[^\w -]", "", paper.title.lower()).replace(" ", "-")
         cited = f"{paper.short}; [{paper.cited}]({paper.link})"
         reduced_and_full = (
-            (f"[{paper.title}](docs/verdicts.md#{anchor}) ({cited})", reduced.scale, standings_of(paper.claims)),
-            (f"the same{_without(paper, in_full)}", "paper", _standings_in_full(paper, in_full)),
+            (f"[{paper.title}](docs/verdicts.md#{anchor}) ({cited})", audit.scale, standings_of(paper.claims)),
+            (f"the same{_without(paper)}", "paper", _standings_in_full(paper)),
         )
         for name, scale, standings in reduced_and_full:
             yield f"| {name} | {scale} | {' | '.join(str(standings[each]) for each in columns)} |"
+    yield ""
+    for word, percent, sentence in audit.shares.defined:
+        yield from _lines(f"- **{percent} {word}**: {sentence}", "  ")
 
 
-def _standings_in_full(paper: AuditedPaper, in_full: dict[str, InFull]) -> dict[str, int]:
+def _standings_in_full(paper: AuditedPaper) -> dict[str, int]:
     """How many claims of a paper count as what at scale paper."""
-    standings = Counter(_standing_in_full(claim, in_full) for claim in paper.claims)
+    standings = Counter(claim.standing_at("paper") for claim in paper.claims)
     return {standing: standings[standing] for standing in STANDINGS}
 
 
-def _standing_in_full(claim: JudgedClaim, in_full: dict[str, InFull]) -> str:
-    return standing_of(in_full[claim.id].verdict, claim.fitted) if claim.id in in_full else "not run"
-
-
-def _without(paper: AuditedPaper, in_full: dict[str, InFull]) -> str:
+def _without(paper: AuditedPaper) -> str:
     """The figures whose claims were judged at the reduced scale alone, in words."""
     judged = (claim for claim in paper.claims if claim.verdict != "not run")
-    missing = sorted({claim.evidence.split("/")[1] for claim in judged if claim.id not in in_full})
+    missing = sorted({claim.evidence.split("/")[1] for claim in judged if "paper" not in claim.committed})
     return f", without {', '.join(missing)}" if missing else ""
 
 
-def claims(reduced: Audit, in_full: dict[str, InFull]) -> Iterator[str]:
+def claims(audit: Audit) -> Iterator[str]:
     """A table for each paper: the claims that were judged at either scale; then the others with the reason."""
-    for paper in reduced.papers:
+    for paper in audit.papers:
         yield from ("", f"## {paper.title}", "", f"{paper.short}; [{paper.cited}]({paper.link}).")
-        yield from _lines(f"At scale {reduced.scale}: {counts_in_words(standings_of(paper.claims))}.")
-        yield from _lines(
-            f"At scale paper{_without(paper, in_full)}: {counts_in_words(_standings_in_full(paper, in_full))}."
-        )
+        yield from _lines(f"At scale {audit.scale}: {counts_in_words(standings_of(paper.claims))}.")
+        yield from _lines(f"At scale paper{_without(paper)}: {counts_in_words(_standings_in_full(paper))}.")
         yield from ("", *HEADER)
         reasons: dict[str, list[str]] = {}
         for claim in paper.claims:
-            if claim.verdict == "not run" and claim.id not in in_full:
+            if claim.verdict == "not run" and "paper" not in claim.committed:
                 reasons.setdefault(claim.why, []).append(f"`{claim.name}`")
             else:
-                yield _row(claim, _standing_in_full(claim, in_full), opposed(claim, paper.robustness))
+                yield _row(claim, paper)
         yield ""
         for reason, names in reasons.items():
             yield from _lines(f"- **not run** {', '.join(names)}: {reason}", "  ")
 
 
-def _row(claim: JudgedClaim, in_full: str, readings: str) -> str:
+def _row(claim: JudgedClaim, paper: AuditedPaper) -> str:
     """A claim with the least favourable effect of each check; its id links to the page of findings that explains it."""
     link = f"[`{claim.name}`](findings/{claim.paper}.md#{claim.name})" if claim.finding else f"`{claim.name}`"
-    checks = [(f"{check.unit} {check.check.threshold}", _seen(check), _size(check)) for check in claim.checks]
+    checks = [(check.asked, "; ".join(filter(None, (check.seen, check.often))), check.size) for check in claim.checks]
     thresholds, seen, sizes = ("<br>".join(cell) for cell in zip(*checks, strict=True))
-    laptop = f"**{claim.standing}**" + (f"; {readings}" if readings else "")
-    cells = (f"{claim.statement} {link}", thresholds, seen, sizes, laptop, f"**{in_full}**")
+    printed = f"<br>{beside}" if (beside := paper.beside(claim)) else ""
+    verdicts = f"**{claim.standing}**", f"**{claim.standing_at('paper')}**", moved(claim, paper.robustness)
+    title = next((figure.title for figure in paper.figures if figure.id == claim.evidence), "")
+    said = f"{claim.statement} {link}, {figure_label(claim.evidence, title)}"
+    cells = (said, thresholds, seen + printed, sizes, *verdicts)
     return f"| {' | '.join(cell.replace('|', BAR).replace('*', STAR).replace(STAR * 2, '**') for cell in cells)} |"
-
-
-def _seen(check: CheckResult) -> str:
-    """The effect nearest to failing with its interval, and how many of how many comparisons meet the threshold."""
-    effect, interval = check.worst_in_words
-    failing = sum(point.verdict == "contradicted" for point in check.points)
-    of_several = f"; {check.met_in_words} hold" + (f", {failing} fail" if failing else "") if check.points[1:] else ""
-    return f"{effect}{f' ({interval})' if not check.exact and check.worst else ''}{of_several}"
-
-
-def _size(check: CheckResult) -> str:
-    return "exact" if check.exact else str(check.worst.n) if check.worst else "–"
-
-
-def _met(claim: JudgedClaim) -> str:
-    return "; ".join(check.met_in_words for check in claim.checks)
 
 
 def _lines(text: str, indent: str = "") -> list[str]:
@@ -236,27 +208,30 @@ def renewed(path: Path, values: Values) -> str:
 
 def values_now() -> Values:
     """The values, from the audits of both scales."""
-    reduced, in_full = audit_of(REFERENCE), recorded()
-    return Values(reduced, audit_of(IN_FULL, "scale=paper"), REFERENCE, _counts_in_full(reduced, in_full))
+    reduced = audit_of(REFERENCE)
+    return Values(reduced, audit_of(IN_FULL, "scale=paper"), REFERENCE, _counts_in_full(reduced))
 
 
-def _counts_in_full(reduced: Audit, in_full: dict[str, InFull]) -> dict[str, float]:
+def _counts_in_full(reduced: Audit) -> dict[str, float]:
     """How many figures and claims were judged at scale paper, and with the verdict of the reduced scale."""
-    judged = [claim for claim in reduced.claims if claim.id in in_full]
+    judged = [claim for claim in reduced.claims if "paper" in claim.committed]
     on_cpu = [name for name, figure in load().figure.items() if not figure.protocol.needs_gpu]
-    reduced_only = {c.evidence for c in reduced.claims if c.verdict != "not run" and c.id not in in_full}
+    reduced_only = {c.evidence for c in reduced.claims if c.verdict != "not run" and "paper" not in c.committed}
     return {
         "figures-without-a-gpu": len(on_cpu),
         "figures-in-full": len(set(on_cpu) - reduced_only),
         "judged-in-full": len(judged),
-        "same-in-full": sum(_standing_in_full(claim, in_full) == claim.standing for claim in judged),
+        "same-in-full": sum(claim.standing_at("paper") == claim.standing for claim in judged),
     }
 
 
 def main() -> None:
     """Renew verdicts and numbers, after recording what the given folders and the committed tables decide."""
-    for folder in (*map(Path, sys.argv[1:]), IN_FULL):
-        record(recorded() | judged_in_full(folder))
+    for folder in map(Path, sys.argv[1:]):
+        record("paper", recorded("paper") | judged_by(folder, "paper"))
+    for scale, folder in TABLES.items():
+        record(scale, recorded(scale) | judged_by(folder, scale))
+    audit_of.cache_clear()  # audits have what is recorded
     for name, section in sections().items():
         text = (CHECKOUT / name).read_text(encoding="utf-8")
         (CHECKOUT / name).write_text(text.replace(section_of(name), section), encoding="utf-8")

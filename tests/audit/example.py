@@ -25,6 +25,18 @@ HOSTILE = "<script>document.title='owned'</script> \"quoted\" & 'single' {{ 7 * 
 ARCHIVE = "ab" * 32
 PAPER, OTHER = "demystifying_resnet", "other_paper"
 
+SHARES = {
+    "reproducible": {"count": 3, "of": 10},
+    "robust": {"count": 5, "of": 8},
+    "opposite": 1,
+    "unmoved": {"count": 2, "of": 3},
+    "replicable": {"count": 0, "of": 0},
+}
+COMMITTED = {
+    scale: {"verdict": verdict, "met": "2 of 3", "rule": "c" * 64, "table": "d" * 64, "commit": "0123456789"}
+    for scale, verdict in (("laptop", "supported"), ("paper", "inconclusive"))
+}
+
 Audit = dict[str, Any]
 Number = float | str
 """As JSON has it."""
@@ -66,7 +78,7 @@ def matrix(folder: Path, **changes: Any) -> Robustness:
 def audit(folder: Path) -> Audit:
     """The audit of what :func:`draw` drew into a folder."""
     return {
-        "version": 3,
+        "version": 4,
         "generated": "2026-11-21T06:00:00+00:00",
         "scale": "laptop",
         "scale_summary": "all data, epochs and learning rates; reduced as listed beside each figure",
@@ -89,6 +101,7 @@ def audit(folder: Path) -> Audit:
                 ],
             },
         ],
+        "shares": SHARES,
         "papers": [_paper(folder), _other_paper()],
     }
 
@@ -112,7 +125,14 @@ def _provenance() -> Audit:
 
 def _paper(folder: Path) -> Audit:
     claims = [
-        claim("depth-invariant-condition", "supported", "fig04", checks=[result("supported", 3)], variants=VARIANTS),
+        claim(
+            "depth-invariant-condition",
+            "supported",
+            "fig04",
+            checks=[result("supported", 3)],
+            variants=VARIANTS,
+            committed=COMMITTED,
+        ),
         claim("plain-condition-explodes", "contradicted", "fig04", checks=[two_sided(), result("supported", 2)]),
         claim("condition-smaller-at-every-loss", "contradicted", "fig05", checks=[result("contradicted", 60)]) | FAILED,
         claim("condition-converges", "inconclusive", "fig05", checks=[unknown()]),
@@ -182,6 +202,7 @@ def _other_paper() -> Audit:
                 checks=[],
                 data="CIFAR-10",
                 kind="count",
+                printed=["CNN"],
             )
         ],
         "figures": [],

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
+from resaudit.audit.changes import CONTROLS, change_counts, changes_of, moved, opposed, shares_of
+from resaudit.audit.schema import check_audit
 from resaudit.audit.terminal import under_variants
 from resaudit.plan import models
 from tests.audit import example
@@ -103,8 +104,43 @@ def test_the_readings_with_the_opposite_verdict_stand_beside_it(
     said = opposed(judged, example.matrix(folder, stale=None))
     assert bool(said) == bool(named)
     assert all(text in said for text in named)
-    assert said in _page(folder, made, stale=None)
+    assert all(name.title() in moved(judged, example.matrix(folder, stale=None)).title() for name in named[1:])
     assert opposed(judged, example.matrix(folder, stale="old")) == opposed(judged, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (claim(GOOD, GOOD, GOOD, GOOD, None), "none of 2"),
+        (claim(GOOD, GOOD, BAD, OPEN, GOOD), "2 of 3: 1 opposite (first), 1 inconclusive"),
+        (claim(OPEN, GOOD, OPEN, OPEN, GOOD), "2 of 3 inconclusive"),
+        (claim(GOOD, GOOD, None), "–"),
+    ],
+)
+def test_the_table_says_how_many_readings_move_a_verdict(made: dict[str, Any], words: str, folder: Path) -> None:
+    assert moved(example.judged(made), example.matrix(folder, stale=None)) == words
+    assert moved(example.judged(made), example.matrix(folder, stale="old")) == "–"
+    (row,) = re.findall(r"<tbody data-claim=.*?</tbody>", _page(folder, made, stale=None), re.DOTALL)[:1]
+    assert f"<td>{words}</td>" in re.sub(r"<td [^>]*>", "<td>", row)
+
+
+def test_the_shares_count_what_the_rows_say(folder: Path) -> None:
+    """Controls are no readings; of the seed's verdict the control's is the measure; a stale matrix gives nothing."""
+    made = [claim(GOOD, GOOD, BAD, OPEN, GOOD, seed=GOOD), claim(BAD, OPEN, OPEN, None, GOOD, seed=BAD)]
+    made += [claim(GOOD, None, None, GOOD, None, seed=None, fitted="to it"), claim(GOOD, GOOD)]
+    whole = check_audit(example.audit(folder))
+    fresh = [example.judged(each | {"id": f"x/c{i}"}) for i, each in enumerate(made)]
+    of = [
+        whole.papers[0].model_copy(update={"claims": fresh, "robustness": example.matrix(folder, stale=stale)})
+        for stale in (None, "old")
+    ]
+    shares = shares_of(of[:1])
+    assert (shares.reproducible.count, shares.reproducible.of) == (2, 4)
+    assert (shares.robust.count, shares.robust.of, shares.opposite) == (3, 6, 2)
+    assert (shares.unmoved.count, shares.unmoved.of) == (1, 3)
+    assert (shares.replicable.count, shares.replicable.of) == (1, 2)
+    assert shares_of(of[:1], {"x/c3"}).reproducible.of == 1
+    assert (shares_of(of[1:]).robust.of, shares_of(of[1:]).replicable.of) == (0, 0)
 
 
 def test_a_stale_matrix_counts_and_marks_nothing(folder: Path) -> None:

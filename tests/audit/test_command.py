@@ -102,7 +102,8 @@ def test_the_verdict_table_in_a_terminal(smoked: Path) -> None:
     assert (lines[row].split()[0], lines[row + 1].split()[0]) == ("inconclusive", "constant:")
     assert " factor of 1.1 in " in lines[row + 1]
     assert mentions(run.stdout, "scale", "laptop", "paper", "smoke")
-    assert lines[-2].startswith("0 supported, 0 contradicted, ")
+    assert lines[-3].startswith("0 supported, 0 contradicted, ")
+    assert mentions(" ".join(lines[-2:]), "reproducible 0 %", "robust –", "replicable –")
 
 
 def test_a_figures_name_chooses_its_claims(smoked: Path) -> None:

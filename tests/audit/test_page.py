@@ -63,7 +63,7 @@ def test_a_claim_whose_settings_were_fitted_to_it_is_not_shown_as_supported(fold
     assert claim["fitted"] in article
     assert 'class="verdict fitted"' in article.split("<h5>")[0]
     assert 'class="verdict supported"' not in article.split("<h5>")[0]
-    (row,) = re.findall(rf'<tr data-claim="{claim["id"]}">.*?</tr>', page, re.DOTALL)
+    (row,) = re.findall(rf'<tbody data-claim="{claim["id"]}" .*?</tbody>', page, re.DOTALL)
     assert 'class="verdict fitted"' in row
     assert "fitted" in re.findall(r'name="verdict" value="([^"]*)"', page)
 
@@ -100,7 +100,7 @@ def test_a_claim_without_a_figure_is_not_said_to_wait_for_its_drawing(folder: Pa
     (group,) = re.findall(
         r'<section class="group without" id="demystifying_resnet/nowhere">.*?</section>', page, re.DOTALL
     )
-    (row,) = re.findall(rf'<tr data-claim="{name}">.*?</tr>', page, re.DOTALL)
+    (row,) = re.findall(rf'<tbody data-claim="{name}" .*?</tbody>', page, re.DOTALL)
     for part in (group, row):
         assert "figure yet" in part
         assert "not drawn" not in part

@@ -76,8 +76,11 @@ def test_verdicts_of_all_papers_or_of_what_is_asked_for_are_counted(tmp_path: Pa
     counts = {"supported": 2, "not run": 1, "inconclusive": 1, "fitted": 1}
     audit = tmp_path / "audit.json"
     papers = [{"counts": counts, "not_drawn": others, "claims": claims}]
-    audit.write_text(json.dumps({"scale": "smoke", "papers": papers}), encoding="utf-8")
-    (words,) = verdicts_in_words(audit, load())
+    some = {"count": 2, "of": 5}
+    shares = dict.fromkeys(("reproducible", "robust", "unmoved", "replicable"), some) | {"opposite": 0}
+    audit.write_text(json.dumps({"scale": "smoke", "papers": papers, "shares": shares}), encoding="utf-8")
+    words, said = verdicts_in_words(audit, load())
+    assert said.count("40 % (2 of 5") == 3
     assert mentions(words, "scale smoke", "2 supported", "1 not run")
     assert words.endswith(str(tmp_path / "audit.html"))
     for asked, said, not_run in (("theorem1", "1 of 1", False), ("demystifying_resnet", "1 of 2", True)):
@@ -89,7 +92,7 @@ def test_verdicts_of_all_papers_or_of_what_is_asked_for_are_counted(tmp_path: Pa
     (tmp_path / "identity_matters").mkdir()
     for name in ("a.csv", "b.csv", "c.json"):
         (tmp_path / "identity_matters" / name).touch()
-    assert list(verdicts_in_words(audit, load()))[1].startswith("2 ")
+    assert list(verdicts_in_words(audit, load()))[2].startswith("2 ")
 
 
 def test_config_is_given_once() -> None:

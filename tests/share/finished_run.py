@@ -25,6 +25,7 @@ OVERRIDES = ("scale=smoke", "figures=[demystifying_resnet/fig04,fig07]")
 STARTED = "2026-01-02T03:03:03+00:00"
 FINISHED = "2026-01-02T03:04:05+00:00"
 GENERATED = "2026-01-02T03:05:00+00:00"
+NONE_TRIED = {"count": 0, "of": 0}
 
 
 def as_planned(part: FigurePlan) -> Draw:
@@ -107,12 +108,13 @@ def _audit(plan: Plan, made_by: dict[str, Any]) -> dict[str, Any]:
         "robustness": None,
     }
     return {
-        "version": 3,
+        "version": 4,
         "generated": GENERATED,
         "scale": plan.config.scale.name,
         "scale_summary": plan.config.scale.summary,
         "provenance": made_by,
         "overrides": list(OVERRIDES),
+        "shares": dict.fromkeys(("reproducible", "robust", "unmoved", "replicable"), NONE_TRIED) | {"opposite": 0},
         "papers": [paper],
     }
 

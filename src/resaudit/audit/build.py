@@ -1,15 +1,18 @@
 """The audit: every claim with its verdict and evidence (docs/audit.md), and what would decide an open one."""
 
+import csv
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
+from resaudit.audit.changes import shares_of
 from resaudit.audit.models import (
     Assumed,
     Audit,
     AuditedPaper,
     ClaimUnderVariant,
+    CommittedVerdict,
     DrawnFigure,
     FigureProvenance,
     FileKind,
@@ -25,7 +28,7 @@ from resaudit.audit.models import (
 from resaudit.base.errors import ConfigError, OtherSettings, ResauditError, UnplannedTable
 from resaudit.base.files import sha256_of
 from resaudit.base.models import read_record, refusals
-from resaudit.base.papers import outside_papers
+from resaudit.base.papers import outside_papers, reference_folder
 from resaudit.claims.decision import ERRORS_OF_RUNGS, MOST_RUNS
 from resaudit.claims.records import UNJUDGED, Commit, Judgement, NamedVariant
 from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
@@ -42,7 +45,7 @@ from resaudit.plan.estimates import Estimates, hours_in_words, time_in_words
 from resaudit.plan.models import Config, Layout
 from resaudit.plan.overrides import Files
 from resaudit.plan.plan import Plan, execution_of, make_plan, with_inputs
-from resaudit.plan.words import claims_command, claims_sha256, command_for, value_of
+from resaudit.plan.words import claims_command, claims_sha256, command_for, judgement_sha256, value_of
 
 
 def would_decide(
@@ -217,10 +220,10 @@ def make_audit(
     if only is not None:
         papers = list(plan.config.claims)
         every = Plan(every.config, {name: figure for name, figure in every.figures.items() if name in only})
-    made = provenance()
+    made, audited = provenance(), [_paper_here(plan, every, paper, overrides, refuse_others) for paper in papers]
     with refusals("audit.json breaks its schema: $"):
         return Audit(
-            version=3,
+            version=4,
             generated=made["finished"],
             scale=plan.config.scale.name,
             scale_summary=plan.config.scale.summary,
@@ -228,8 +231,20 @@ def make_audit(
             provenance=Provenance(**made),
             overrides=list(overrides),
             spot_checks=spot_checks(Layout(plan.config.paths).results),
-            papers=[_paper_here(plan, every, paper, overrides, refuse_others) for paper in papers],
+            shares=shares_of(audited),
+            papers=audited,
         )
+
+
+def committed_verdicts(folder: Path) -> dict[str, dict[str, CommittedVerdict]]:
+    """The verdicts that a folder of committed tables records (``verdicts_scale_SCALE.csv``), by claim and scale."""
+    verdicts: dict[str, dict[str, CommittedVerdict]] = {}
+    for path in sorted(folder.glob("verdicts_scale_*.csv")):
+        with path.open(encoding="utf-8", newline="") as file, refusals(f"{path}: $"):
+            for row in csv.DictReader(file):
+                of_claim = verdicts.setdefault(row.pop("claim"), {})
+                of_claim[path.stem.removeprefix("verdicts_scale_")] = CommittedVerdict.model_validate(row)
+    return verdicts
 
 
 def spot_checks(results: Path) -> list[SpotCheckMade]:
@@ -278,9 +293,9 @@ def audited_paper(
     if about is None:
         raise ConfigError(f"config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml")
     file, files = claims_file(paper), files_in(None)
-    written = claims_as_written(file) if file else {}
+    written, committed = claims_as_written(file) if file else {}, committed_verdicts(reference_folder(paper))
     claims = [
-        _claim(config, paper, name, written.get(name), judgement, matrix, overrides, files)
+        _claim(config, paper, name, written.get(name), judgement, matrix, committed, overrides, files)
         for name, judgement in judgements_of(config, paper, figures, reasons).items()
     ]
     return AuditedPaper(
@@ -336,10 +351,11 @@ def _claim(
     written: Claim | None,
     judgement: Judgement,
     matrix: Matrix | None,
+    committed: Mapping[str, Mapping[str, CommittedVerdict]],
     overrides: Sequence[str],
     files: Files,
 ) -> JudgedClaim:
-    claim = config.claims_of(paper)[name]
+    claim, rule = config.claims_of(paper)[name], judgement_sha256(config, paper, name)
     evidence, verdicts = f"{paper}/{claim.evidence}", matrix.verdicts.get(name, {}) if matrix else {}
     words, command = would_decide(config, claim, evidence, judgement, overrides, files)
     return JudgedClaim(
@@ -354,6 +370,7 @@ def _claim(
         data=data_of(config, evidence),
         variants=[ClaimUnderVariant(id=variant, **dict(verdict)) for variant, verdict in verdicts.items()],
         configured=matrix.configured.get(name) if matrix else None,
+        committed={key: row for key, row in committed.get(f"{paper}/{name}", {}).items() if row.rule == rule},
         set_for_run=set_for_run(claim, written),
         command=None if claim.not_yet else command_for([evidence], overrides),
     )

@@ -1,10 +1,20 @@
 """What changes verdicts: other assumptions, and another run, whose audit is put beside this one."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from resaudit.audit.models import Audit, DrawnFigure, JudgedClaim, Robustness, standing_of
+from resaudit.audit.models import (
+    Audit,
+    AuditedPaper,
+    DrawnFigure,
+    JudgedClaim,
+    Robustness,
+    Share,
+    Shares,
+    standing_of,
+)
 from resaudit.base.text import folded
 from resaudit.claims.records import VariantRun
 from resaudit.plan.models import CONTROL, OTHER_SEED
@@ -85,14 +95,65 @@ def change_counts(claim: JudgedClaim) -> Counted:
     )
 
 
+def readings_of(claim: JudgedClaim, matrix: Robustness | None) -> dict[str, str]:
+    """The verdict under every other reading that a claim's evidence depends on, by id; none from a stale matrix.
+
+    It is ``opposite`` to the claim's own, ``same`` as the control's, or as :func:`changes_of` has it.
+    """
+    if matrix is None or matrix.stale is not None:
+        return {}
+    opposite = {"supported": "contradicted", "contradicted": "supported"}.get(claim.verdict)
+    tried = {each.id: each.verdict for each in claim.variants if each.verdict and each.id not in CONTROLS}
+    changes = {key: change for key, change in changes_of(claim).items() if key in tried}
+    moved_to = {key: change.after if change.changes else "same" for key, change in changes.items()}
+    return {key: "opposite" if tried[key] == opposite else verdict for key, verdict in moved_to.items()}
+
+
 def opposed(claim: JudgedClaim, matrix: Robustness | None) -> str:
     """Under which other readings a claim has the opposite verdict, in words; empty if under none, or none is known."""
-    opposite = {"supported": "contradicted", "contradicted": "supported"}.get(claim.verdict)
-    readings = {each.id: each.verdict for each in claim.variants if each.verdict and each.id not in CONTROLS}
-    against = [key.replace("-", " ") for key, verdict in readings.items() if verdict == opposite]
-    if matrix is None or matrix.stale is not None or not against:
-        return ""
-    return f"opposite under {len(against)} of {len(readings)} other readings ({', '.join(against)})"
+    readings = readings_of(claim, matrix)
+    against = [key.replace("-", " ") for key, verdict in readings.items() if verdict == "opposite"]
+    return f"opposite under {len(against)} of {len(readings)} other readings ({', '.join(against)})" if against else ""
+
+
+def moved(claim: JudgedClaim, matrix: Robustness | None) -> str:
+    """Under how many other readings a claim has another verdict, in words; a dash where none was tried."""
+    readings = readings_of(claim, matrix)
+    against = [key.replace("-", " ") for key, verdict in readings.items() if verdict == "opposite"]
+    others = Counter(verdict for verdict in readings.values() if verdict not in ("same", "opposite"))
+    kinds = [(len(against), f"opposite ({', '.join(against)})")] if against else []
+    kinds += [(number, verdict) for verdict, number in others.items()]
+    if not kinds:
+        return f"none of {len(readings)}" if readings else "–"
+    if len(kinds) == 1:
+        return f"{kinds[0][0]} of {len(readings)} {kinds[0][1]}"
+    each = ", ".join(f"{number} {kind}" for number, kind in kinds)
+    return f"{sum(number for number, _ in kinds)} of {len(readings)}: {each}"
+
+
+def shares_of(papers: Iterable[AuditedPaper], chosen: Collection[str] | None = None) -> Shares:
+    """The three shares of the claims, or of those whose ids are chosen."""
+    of = [(c, p.robustness) for p in papers for c in p.claims if chosen is None or c.id in chosen]
+    readings = [list(found.values()) for claim, matrix in of if (found := readings_of(claim, matrix))]
+    every = [verdict for found in readings for verdict in found]
+    fresh = [
+        not changes_of(claim)[OTHER_SEED].changes
+        for claim, matrix in of
+        if matrix is not None and matrix.stale is None
+        for each in claim.variants
+        if each.id == OTHER_SEED and each.verdict
+    ]
+    return Shares(
+        reproducible=_share([claim.standing == "supported" for claim, _ in of]),
+        robust=_share([verdict == "same" for verdict in every]),
+        opposite=every.count("opposite"),
+        unmoved=_share([set(found) == {"same"} for found in readings]),
+        replicable=_share(fresh),
+    )
+
+
+def _share(held: Sequence[bool]) -> Share:
+    return Share(count=sum(held), of=len(held))
 
 
 def variants_of(runs: Sequence[VariantRun], controls: bool = False) -> list[VariantRun]:

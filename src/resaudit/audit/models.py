@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from resaudit.base.errors import VerdictError, listed
 from resaudit.base.models import Count, Id, PairId, Part, Sha256, Time, different
-from resaudit.base.text import value_in_words
+from resaudit.base.text import decimals, value_in_words
 from resaudit.claims.decision import Verdict
 from resaudit.claims.records import UNJUDGED, Commit, Drawings, Judgement, NamedVariant, VariantRun, VerdictUnderVariant
 from resaudit.claims.words import threshold_in_words
@@ -48,6 +48,21 @@ class ClaimUnderVariant(VerdictUnderVariant):
     """Of the variant."""
 
 
+class CommittedVerdict(Part):
+    """The verdict by a run of the repository at one scale, under the rule by which the claim is judged now."""
+
+    verdict: Verdict
+    """The verdict."""
+    met: str
+    """How many comparisons of each check meet the threshold, in words."""
+    rule: Sha256
+    """SHA-256 of what its verdict is computed from; if that changes, the claim must be judged again."""
+    table: Sha256
+    """SHA-256 of the judged table."""
+    commit: str
+    """That of the checkout that drew the table."""
+
+
 class JudgedClaim(Statement, Judgement):
     """A claim of a paper with its verdict."""
 
@@ -71,6 +86,8 @@ class JudgedClaim(Statement, Judgement):
     itself; empty where robustness has not run."""
     configured: Verdict | None = None
     """The verdict as configured in the run of the variants; null: not known, or the claim's own."""
+    committed: dict[Id, CommittedVerdict] = {}
+    """The verdicts that the repository has recorded, by scale; without those that were not judged by this rule."""
     set_for_run: list[SetForRun] = []
     """Settings of the claim and its checks that are not the repository's, and checks that only the repository has."""
     command: str | None
@@ -90,6 +107,10 @@ class JudgedClaim(Statement, Judgement):
     def standing(self) -> Standing:
         """What it counts as: its verdict, but fitted where it meets our thresholds and that is no evidence."""
         return standing_of(self.verdict, self.fitted)
+
+    def standing_at(self, scale: str) -> Standing:
+        """What it counts as by the repository's run of a scale."""
+        return standing_of(self.committed[scale].verdict, self.fitted) if scale in self.committed else "not run"
 
     @property
     def settings_of_run(self) -> list[str]:
@@ -322,6 +343,73 @@ class Robustness(Part):
     """The variants that were run."""
 
 
+class Share(Part):
+    """Some of several."""
+
+    count: Count
+    """How many."""
+    of: Count
+    """Of how many; 0: none was tried."""
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.of}"
+
+    @property
+    def percent(self) -> str:
+        """In per cent; a dash of none.
+
+        >>> Share(count=2, of=3).percent, Share(count=0, of=0).percent
+        ('67 %', '–')
+        """
+        return f"{100 * self.count / self.of:.0f} %" if self.of else "–"
+
+
+class Shares(Part):
+    """How far the claims hold, in three shares with the words of the SCORE project (Nature, 2026)."""
+
+    reproducible: Share
+    """Of all claims, those with the verdict supported, without fitted ones."""
+    robust: Share
+    """Of the verdicts on a claim under another reading of what its paper leaves open, those equal to the control's."""
+    opposite: Count
+    """Of these verdicts, those opposite to the claim's own."""
+    unmoved: Share
+    """Of the claims that were judged under other readings, those whose verdict none changes."""
+    replicable: Share
+    """Of the claims with fresh runs under another seed, those that keep the control's verdict."""
+
+    @property
+    def defined(self) -> list[tuple[str, str, str]]:
+        """Each with its word, its per cent and the sentence that defines it."""
+        return [
+            (
+                "reproducible",
+                self.reproducible.percent,
+                f"{self.reproducible} claims have the verdict supported when the papers are rerun as we read them.",
+            ),
+            (
+                "robust",
+                self.robust.percent,
+                f"{self.robust} verdicts under another reading of what a paper leaves open equal the control's; "
+                f"{self.opposite} are the opposite, and {self.unmoved} claims are moved by none.",
+            ),
+            (
+                "replicable",
+                self.replicable.percent,
+                f"{self.replicable} claims with fresh runs keep their verdict under another seed.",
+            ),
+        ]
+
+    @property
+    def in_words(self) -> str:
+        """In one line."""
+        return (
+            f"reproducible {self.reproducible.percent} ({self.reproducible} claims), "
+            f"robust {self.robust.percent} ({self.robust} verdicts under other readings; {self.opposite} opposite), "
+            f"replicable {self.replicable.percent} ({self.replicable} claims under another seed)"
+        )
+
+
 class Ledger(Part):
     """The claims that the audit used."""
 
@@ -418,6 +506,19 @@ class AuditedPaper(Part):
     robustness: Robustness | None
     """The claims under other values of the assumptions; null where that has not been run."""
 
+    def beside(self, claim: JudgedClaim) -> str:
+        """The paper's number that a claim is about, with ours; of several, the one that ours is farthest from."""
+        for table in self.printed:
+            values = [value for value in table.values if value.what.startswith(tuple(claim.printed))]
+            if table.figure == claim.evidence and values:
+                run = [value for value in values if value.here is not None]
+                value = max(run, key=lambda each: abs((each.here or 0) - each.printed)) if run else values[0]
+                here = "not run" if value.here is None else decimals(value.here, table.digits)
+                which = f", the farthest of {len(run)}" if run[1:] else ""
+                printed = decimals(value.printed, table.digits)
+                return f"printed {printed}, here {here} ({table.quantity}; {value.what}{which})"
+        return ""
+
 
 class Audit(Part):
     """A verdict for every claim of the papers, with its evidence; made by the workflow.
@@ -425,8 +526,8 @@ class Audit(Part):
     A number that is not finite is text: "Infinity", "-Infinity", or "NaN" where it is not known.
     """
 
-    version: Literal[3]
-    """Version of this format (CHANGELOG.md has what is otherwise in 2)."""
+    version: Literal[4]
+    """Version of this format (CHANGELOG.md has what is otherwise in 3)."""
     generated: Time
     """When the audit was made."""
     scale: str
@@ -441,6 +542,8 @@ class Audit(Part):
     """Settings beside the defaults, as Hydra overrides."""
     spot_checks: list[SpotCheckMade] = []
     """Recomputations of imported results."""
+    shares: Shares
+    """How far the claims hold."""
     papers: list[AuditedPaper]
     """The papers."""
 

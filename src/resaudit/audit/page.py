@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic.main import IncEx
 
-from resaudit.audit.changes import CONTROLS, Change, change_counts, changed_by, changes_of, opposed, variants_of
+from resaudit.audit.changes import CONTROLS, Change, change_counts, changed_by, changes_of, moved, opposed, variants_of
 from resaudit.audit.models import (
     FITTED,
     STANDINGS,
@@ -31,7 +31,9 @@ from resaudit.audit.models import (
     DrawnFigure,
     JudgedClaim,
     NotDrawn,
+    counts_in_words,
     standing_of,
+    standings_of,
 )
 from resaudit.base import text
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
@@ -342,7 +344,7 @@ def render(audit: Audit, figures: Path) -> str:
     outside = any(ANY_FOLDER in shlex.split(paper.ledger.command) for paper in audit.papers)
     overrides = [ANY_FOLDER] if outside else []
     overrides += audit.overrides
-    standings = {claim.standing for claim in audit.claims}
+    standings = standings_of(audit.claims)
     sections = [_section(paper, figures) for paper in audit.papers]
     titles = {figure.id: figure.title for section in sections for figure in section.gallery}
     pages = environment()
@@ -352,7 +354,8 @@ def render(audit: Audit, figures: Path) -> str:
         sections=sections,
         filters=_filters(audit),
         archives=_archives(audit.papers),
-        verdicts=[standing for standing in STANDINGS if standing != FITTED or standing in standings],
+        verdicts={each: standings[each] for each in STANDINGS if each != FITTED or standings[each]},
+        scales=sorted({scale for claim in audit.claims for scale in claim.committed} - {audit.scale}),
         set_here={claim.id: len(claim.settings_of_run) for claim in audit.claims if claim.settings_of_run},
         commands={
             "robustness": snakemake_command({"overrides": overrides}, "robustness"),
@@ -445,7 +448,8 @@ def environment() -> Environment:
     )
     for function in (
         text.value_in_words, text.moment, text.duration, text.megabytes, text.decimals, text.difference,
-        sentence, change_counts, changes_of, opposed, variants_of, examined_in_words, standing_of,
+        sentence, change_counts, changes_of, moved, opposed, variants_of, examined_in_words, standing_of,
+        counts_in_words,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(

@@ -15,8 +15,8 @@ from resaudit.base.models import Untitled, validated
 def audit_schema() -> dict[str, Any]:
     """The JSON Schema of audit.json, made from the models."""
     made = Audit.model_json_schema(schema_generator=Untitled)
-    head = {"$schema": Untitled.schema_dialect, "$id": "urn:resaudit:audit:3"}
-    return head | made | {"title": "resaudit's audit, version 3"}
+    head = {"$schema": Untitled.schema_dialect, "$id": "urn:resaudit:audit:4"}
+    return head | made | {"title": "resaudit's audit, version 4"}
 
 
 def read_audit(file: Path) -> Audit:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.build import make_audit
-from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed
+from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed, shares_of
 from resaudit.audit.models import Audit, JudgedClaim, Robustness, counts_in_words, refuse_unjudged, standings_of
 from resaudit.base.commands import ANY_FOLDER, resaudit_command
 from resaudit.base.errors import ConfigError, VerdictError, least_name, listed, one_named
@@ -110,7 +110,7 @@ def explain_claim(plan: Plan, overrides: Sequence[str], name: str) -> Iterator[s
 
 
 def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
-    """The verdicts by paper: of each check how many comparisons meet the threshold, and the worst effect.
+    """The verdicts by paper: of each check how many comparisons meet the threshold, and the worst effect; the shares.
 
     Args:
         audit: the audit that has the claims.
@@ -130,8 +130,9 @@ def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
         if not_run:
             yield folded(f"not run:      {', '.join(not_run)}")
     yield ""
-    yield folded(counts_in_words(standings_of(claims)))
     yield folded("--claim ID: one in full, or why it was not run.")
+    yield folded(counts_in_words(standings_of(claims)))
+    yield folded(shares_of(audit.papers, {claim.id for claim in claims}).in_words)
 
 
 def _measured(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[str]:

@@ -207,10 +207,26 @@ class CheckResult(Part):
         return effect_and_interval(*self.worst.numbers, self.is_ratio, digits=3)
 
     @property
-    def meets(self) -> str:
-        """How many comparisons meet the threshold, and the least favourable effect against it."""
-        against = f"{self.worst_in_words[0]} vs {self.check.threshold}"
-        return against if len(self.points) == 1 else f"{self.met_in_words}; worst {against}"
+    def asked(self) -> str:
+        """What the threshold asks of the effect, as "ratio ≤ 1"."""
+        return f"{self.unit} {self.check.threshold}".strip()
+
+    @property
+    def seen(self) -> str:
+        """The effect nearest to failing, with its interval."""
+        effect, interval = self.worst_in_words
+        return f"{effect} ({interval})" if not self.exact and self.worst else effect
+
+    @property
+    def often(self) -> str:
+        """How many of several comparisons hold and how many fail; empty of one."""
+        failing = sum(point.verdict == "contradicted" for point in self.points)
+        return f"{self.met_in_words} hold" + (f", {failing} fail" if failing else "") if self.points[1:] else ""
+
+    @property
+    def size(self) -> str:
+        """The runs or draws behind that effect; "exact" of a theorem or a count."""
+        return "exact" if self.exact else str(self.worst.n) if self.worst else "–"
 
 
 class Judgement(Part):

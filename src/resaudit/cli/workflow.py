@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from resaudit.audit.job import AuditJob
-from resaudit.audit.models import counts_in_words, refuse_unjudged, standing_of
+from resaudit.audit.models import Shares, counts_in_words, refuse_unjudged, standing_of
 from resaudit.base.commands import resaudit_command
 from resaudit.base.errors import ConfigError, MachineError, PaperError, ResauditError, figures_named, least_name, listed
 from resaudit.base.files import read_json
@@ -447,7 +447,7 @@ def end_in_words(failed: Sequence[Any], overrides: Sequence[str]) -> list[str]:
 
 
 def verdicts_in_words(audit: Path, config: Config) -> Iterator[str]:
-    """The scale, the counts of verdicts and where the page is; then how many drawn figures do not count there.
+    """The scale, the counts of verdicts and where the page is, the shares; then how many drawn figures do not count.
 
     Args:
         audit: the ``audit.json``, beside its page.
@@ -463,6 +463,8 @@ def verdicts_in_words(audit: Path, config: Config) -> Iterator[str]:
         words = f"{counts.pop('supported', 0)} of {len(asked)} chosen claims supported"
         words = ", ".join([words, *(f"{number} {standing}" for standing, number in counts.items())])
     yield f"{words}, at scale {made['scale']}; open {audit.with_suffix('.html')}"
+    if not config.figures:
+        yield Shares.model_validate(made["shares"]).in_words
     absent = (figure for paper in made["papers"] for figure in paper["not_drawn"])
     not_counted = [figure["id"] for figure in absent if not figure["why"].startswith(UNJUDGED)]
     others = sum((audit.parent / f"{figure}.csv").is_file() for figure in not_counted)

@@ -238,6 +238,8 @@ class Statement(Described):
     """How the claim's vague words are made exact."""
     reason: str
     """The reason for the interpretation."""
+    printed: list[str] = []
+    """Which numbers that the paper prints it is about: how their names begin in the printed table of its figure."""
     needs: Needs = Needs()
     """The minimum sample for a verdict."""
     fitted: str | None = None

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from resaudit.audit.build import audited_paper
+from resaudit.audit.changes import shares_of
 from resaudit.audit.models import (
     Audit,
     DrawnFigure,
@@ -358,27 +359,29 @@ def _audit(
 ) -> Audit:
     made, config = provenance(), every.config
     audited = {paper.id for run in runs for paper in run.audit.papers}
+    papers = [
+        audited_paper(
+            config,
+            paper,
+            {name: figure for name, figure in drawn.items() if name.startswith(f"{paper}/")},
+            [_figure(merged[n], figure) for n, figure in drawn.items() if n.startswith(f"{paper}/")],
+            {},
+            None,
+            overrides,
+        )
+        for paper in config.claims
+        if paper in audited
+    ]
     return Audit(
-        version=3,
+        version=4,
         generated=made["finished"],
         scale=config.scale.name,
         scale_summary=config.scale.summary,
         evidence=config.scale.evidence,
         provenance=Provenance(**made),
         overrides=list(overrides),
-        papers=[
-            audited_paper(
-                config,
-                paper,
-                {name: figure for name, figure in drawn.items() if name.startswith(f"{paper}/")},
-                [_figure(merged[n], figure) for n, figure in drawn.items() if n.startswith(f"{paper}/")],
-                {},
-                None,
-                overrides,
-            )
-            for paper in config.claims
-            if paper in audited
-        ],
+        shares=shares_of(papers),
+        papers=papers,
     )
 
 

@@ -34,26 +34,26 @@
       count += fits;
     }
     const all = count === claims.length;
-    for (const part of document.querySelectorAll(".group, .paper, .all tbody")) {
-      part.hidden = !all && !part.querySelector(".claim:not([hidden]), tr[data-claim]:not([hidden])");
+    for (const part of document.querySelectorAll(".group, .paper, .all")) {
+      part.hidden = !all && !part.querySelector(".claim:not([hidden]), [data-claim]:not([hidden])");
     }
-    const summary = all ? `All ${count} claims are shown.` : `${count} of ${claims.length} claims are shown.`;
+    const summary = all ? `All ${count} claims` : `${count} of ${claims.length} claims`;
     if (shown.textContent !== summary) shown.textContent = summary;
   }
 
-  // Rows are sorted within their paper; in the third state, none, they stand as in the paper.
+  // Claims are sorted within their paper; in the third state, none, they stand as in the paper.
   function sortBy(column, direction) {
     for (const head of heads) {
       if (head.dataset.sort === column) head.ariaSort = direction;
       else head.removeAttribute("aria-sort");
     }
-    const at = heads.findIndex((head) => head.dataset.sort === column);
-    const key = (row) => row.cells[at].dataset.key ?? row.cells[at].textContent;
+    const known = heads.some((head) => head.dataset.sort === column);
+    const key = (row) => row.dataset[`${column}Key`] ?? row.querySelector("th").textContent;
     const sign = direction === "descending" ? -1 : 1;
-    for (const body of document.querySelectorAll(".all tbody")) {
-      const inPaper = [...rows.values()].filter((row) => row.parentNode === body);
-      if (at >= 0) inPaper.sort((a, b) => sign * key(a).localeCompare(key(b), "en", { numeric: true }));
-      body.append(...inPaper);
+    for (const table of document.querySelectorAll(".all")) {
+      const inPaper = [...rows.values()].filter((row) => row.parentNode === table);
+      if (known) inPaper.sort((a, b) => sign * key(a).localeCompare(key(b), "en", { numeric: true }));
+      table.append(...inPaper);
     }
   }
 
@@ -95,6 +95,7 @@
       box.checked = wanted.getAll(box.name).includes(box.value);
     }
     form.elements.q.value = wanted.get("q") ?? "";
+    if (form.elements.q.value || form.querySelector(".more :checked")) form.querySelector(".more").open = true;
     sortBy(...(wanted.get("sort") ?? "").split(" "));
     const given = {};
     for (const text of wanted.getAll("if")) {
