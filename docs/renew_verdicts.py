@@ -160,7 +160,11 @@ def _row(claim: JudgedClaim, paper: AuditedPaper) -> str:
     checks = [(check.asked, "; ".join(filter(None, (check.seen, check.often))), check.size) for check in claim.checks]
     thresholds, seen, sizes = ("<br>".join(cell) for cell in zip(*checks, strict=True))
     printed = f"<br>{beside}" if (beside := paper.beside(claim)) else ""
-    verdicts = f"**{claim.standing}**", f"**{claim.standing_at('paper')}**", moved(claim, paper.robustness)
+    verdicts = (
+        "; ".join(filter(None, (f"**{claim.standing}**", claim.may_turn))),
+        f"**{claim.standing_at('paper')}**",
+        moved(claim, paper.robustness),
+    )
     title = next((figure.title for figure in paper.figures if figure.id == claim.evidence), "")
     said = f"{claim.statement} {link}, {figure_label(claim.evidence, title)}"
     cells = (said, thresholds, seen + printed, sizes, *verdicts)

@@ -31,6 +31,7 @@ from resaudit.base.models import read_record, refusals
 from resaudit.base.papers import outside_papers, reference_folder
 from resaudit.claims.decision import ERRORS_OF_RUNGS, MOST_RUNS
 from resaudit.claims.records import UNJUDGED, Commit, Judgement, NamedVariant
+from resaudit.claims.reruns import turns_on_rerun
 from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
 from resaudit.claims.sources import checked_claims
 from resaudit.claims.verdicts import judgement_on
@@ -295,7 +296,7 @@ def audited_paper(
     file, files = claims_file(paper), files_in(None)
     written, committed = claims_as_written(file) if file else {}, committed_verdicts(reference_folder(paper))
     claims = [
-        _claim(config, paper, name, written.get(name), judgement, matrix, committed, overrides, files)
+        _claim(config, paper, name, written.get(name), judgement, matrix, committed, figures, overrides, files)
         for name, judgement in judgements_of(config, paper, figures, reasons).items()
     ]
     return AuditedPaper(
@@ -352,6 +353,7 @@ def _claim(
     judgement: Judgement,
     matrix: Matrix | None,
     committed: Mapping[str, Mapping[str, CommittedVerdict]],
+    figures: Mapping[str, Drawn],
     overrides: Sequence[str],
     files: Files,
 ) -> JudgedClaim:
@@ -366,6 +368,7 @@ def _claim(
         leans=leaning(judgement),
         would_decide=words,
         deciding_command=command,
+        turns_on_rerun=turns_on_rerun(claim, figures[evidence].table, judgement) if evidence in figures else None,
         evidence=evidence,
         data=data_of(config, evidence),
         variants=[ClaimUnderVariant(id=variant, **dict(verdict)) for variant, verdict in verdicts.items()],

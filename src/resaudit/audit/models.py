@@ -11,7 +11,16 @@ from resaudit.base.errors import VerdictError, listed
 from resaudit.base.models import Count, Id, PairId, Part, Sha256, Time, different
 from resaudit.base.text import decimals, value_in_words
 from resaudit.claims.decision import Verdict
-from resaudit.claims.records import UNJUDGED, Commit, Drawings, Judgement, NamedVariant, VariantRun, VerdictUnderVariant
+from resaudit.claims.records import (
+    UNJUDGED,
+    Commit,
+    Drawings,
+    Judgement,
+    NamedVariant,
+    TurnsOnRerun,
+    VariantRun,
+    VerdictUnderVariant,
+)
 from resaudit.claims.words import threshold_in_words
 from resaudit.figures.printed import Printed
 from resaudit.plan.claim import Claim, Statement
@@ -19,6 +28,8 @@ from resaudit.plan.claim import Claim, Statement
 FITTED = "fitted"
 Standing = Literal["supported", "contradicted", "depends", "inconclusive", "not run", "fitted"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
+LIKELY = 0.1
+"""A supported verdict that a rerun turns with a larger chance says so."""
 THRESHOLD = ("at_least", "at_most", "within_factor")
 NONE = "none"
 Settings = dict[str, tuple[str, Any]]
@@ -77,6 +88,8 @@ class JudgedClaim(Statement, Judgement):
     """What would decide it, in words; empty where it is decided."""
     deciding_command: str | None = None
     """The command for that; null where there is none."""
+    turns_on_rerun: TurnsOnRerun | None = None
+    """How likely a rerun turns the verdict; null where no effect has a spread over runs or the sample is too small."""
     evidence: PairId
     """The figure whose table is the evidence, even if it has not been drawn."""
     data: str | None = None
@@ -111,6 +124,12 @@ class JudgedClaim(Statement, Judgement):
     def standing_at(self, scale: str) -> Standing:
         """What it counts as by the repository's run of a scale."""
         return standing_of(self.committed[scale].verdict, self.fitted) if scale in self.committed else "not run"
+
+    @property
+    def may_turn(self) -> str:
+        """What must stand beside a supported verdict that a rerun turns in more than :data:`LIKELY`; else empty."""
+        turns = self.turns_on_rerun
+        return str(turns) if turns and self.verdict == "supported" and turns.chance > LIKELY else ""
 
     @property
     def settings_of_run(self) -> list[str]:

@@ -143,6 +143,8 @@ def _measured(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[str]:
         yield folded(f"{check.name}: {check.check.threshold} in {check.met_in_words}; worst {worst}", "    ", "      ")
     if said := opposed(claim, matrix) if any(check.points for check in claim.checks) else claim.why:
         yield folded(said, "    ", "      ")
+    if claim.may_turn:
+        yield folded(claim.may_turn, "    ", "      ")
 
 
 def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequence[str] = ()) -> Iterator[str]:
@@ -160,6 +162,8 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     matrix = next(paper.robustness for paper in audit.papers if paper.id == claim.paper)
     if readings := opposed(claim, matrix):
         yield folded(readings)
+    if claim.turns_on_rerun:
+        yield folded(str(claim.turns_on_rerun))
     if claim.leans:
         yield folded(claim.leans)
     if claim.would_decide:

@@ -12,6 +12,7 @@ from resaudit.plan.claim import Limit
 
 UNJUDGED = "cannot be judged"
 """How the obstacle of a claim begins whose table has a value that no check can take."""
+Share = Annotated[float, Field(ge=0, le=1)]
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
 
 
@@ -101,6 +102,26 @@ class Comparison(Part):
         """How many of its runs diverged, in words, at each choice at which some did."""
         counts = dict.fromkeys((choice.diverged, choice.name) for choice in self.choices if choice.diverged[0])
         return [f"{hits:g} of {runs} runs diverged{f' at {name}' if name else ''}" for (hits, runs), name in counts]
+
+
+class TurnsOnRerun(Part):
+    """How likely the same protocol with other seeds gives another verdict (docs/intervals.md)."""
+
+    chance: Share
+    """The chance of another verdict."""
+    error: Share
+    """Standard error of the simulation; 0 where the chance is summed exactly."""
+    verdicts: dict[Verdict, Share]
+    """The chance of each verdict that can come."""
+
+    def __str__(self) -> str:
+        """In words.
+
+        >>> print(TurnsOnRerun(chance=0.131, error=0.011, verdicts={"supported": 0.869, "inconclusive": 0.131}))
+        a rerun with other seeds turns it with a chance of 13 %
+        """
+        words = f"{100 * self.chance:.0f} %" if self.chance >= 0.01 else "less than 1 %"
+        return f"a rerun with other seeds turns it with a chance of {words}"
 
 
 class CheckUsed(Part):

@@ -36,7 +36,8 @@ from resaudit.plan.models import Config
 
 SHORT = 0.02
 """Coverage is reported if it is this much below the level."""
-_AGAINST = ("supported", "depends", "inconclusive", "contradicted")
+AGAINST: tuple[Verdict, ...] = ("supported", "depends", "inconclusive", "contradicted")
+"""Verdicts on a comparison, the one most against the claim last."""
 
 
 @refusals("the judgement: $")
@@ -178,7 +179,7 @@ def worst_of(check: Check, points: Sequence[Comparison]) -> Comparison | None:
         else:
             reach = [point.high - most] if most is not None else []
             reach += [least - point.low] if least is not None else []
-        return _AGAINST.index(point.verdict), max(reach)
+        return AGAINST.index(point.verdict), max(reach)
 
     return max(points, key=against, default=None)
 
@@ -215,7 +216,7 @@ def _runs_to_decide(check: Check, points: Sequence[Comparison], lacking: bool, m
 
 def judge_point(check: Check, point: Point, own_level: float, level: float, measured: Measured) -> Comparison:
     """The verdict at one place, over all choices that the paper leaves open there."""
-    choices = [_choice(check, effect, own_level, level, measured) for effect in point.effects]
+    choices = [choice_of(check, effect, own_level, level, measured) for effect in point.effects]
     verdict = verdict_at([choice.verdict(region_of(check)) for choice in choices], bool(measured.spread))
     # Shared intervals decide against a claim.
     intervals = [choice.shared if verdict == "contradicted" else choice.own for choice in choices]
@@ -230,7 +231,8 @@ def judge_point(check: Check, point: Point, own_level: float, level: float, meas
     )
 
 
-def _choice(check: Check, effect: Effect, own_level: float, level: float, measured: Measured) -> Choice:
+def choice_of(check: Check, effect: Effect, own_level: float, level: float, measured: Measured) -> Choice:
+    """An effect with its intervals; one of which runs diverged reaches to what the check forbids."""
     if check.about_divergence:
         effect = replace(effect, diverged=(0, 0))
     elif effect.diverged[0]:

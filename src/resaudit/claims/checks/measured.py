@@ -30,6 +30,7 @@ class Effect:
         ordered: the runs' values, ascending, unknown ones last, if it is their median, or those of two groups if it is
             the ratio of their medians; no replicates then.
         diverged: how many of how many runs diverged, over all its groups.
+        printed: whether the second count is one that the paper printed, and so no rerun's.
     """
 
     value: float
@@ -40,6 +41,12 @@ class Effect:
     counted: tuple[Counted, ...] = ()
     ordered: tuple[tuple[float, ...], ...] = ()
     diverged: Counted = (0, 0)
+    printed: bool = False
+
+    @property
+    def recounted(self) -> tuple[Counted, ...]:
+        """The counts that are others in a rerun."""
+        return self.counted[:1] if self.printed else self.counted
 
     @property
     def is_exact(self) -> bool:
@@ -93,12 +100,22 @@ def diverged(*groups: np.ndarray) -> Counted:
     return int(infinite.sum()), len(infinite)
 
 
+def drawn_anew(runs: int, rng: np.random.Generator) -> np.ndarray:
+    """Whole runs as in a simulated rerun, by index: drawn with replacement, by weights that are drawn first.
+
+    So no run's weight is known, as the law is not (the Bayesian bootstrap, Rubin 1981).
+    """
+    return rng.choice(runs, runs, p=rng.dirichlet(np.ones(runs)))
+
+
 @dataclass(frozen=True)
 class Point:
     """The effects at one place."""
 
     where: str  # the place, such as ``depth 96`` or ``loss 0.5, xavier``
     effects: tuple[Effect, ...]  # the effect at every choice, at the learning rates shown first
+    # of best rates, which have no replicates: the effects in a simulated rerun, by its number
+    again: Callable[[int], Sequence[Effect]] | None = None
 
     @property
     def shown(self) -> Effect:
@@ -153,20 +170,21 @@ class Measured:
         if self.has_enough(where, len(values), max(least_runs, FEWEST)):
             self.add_tied(where, [median_of(values)])
 
-    def add_share(self, where: str, *counted: Counted, diverged: Counted = (0, 0)) -> None:
-        """Add a share of runs, of which so many diverged, or the first share minus the second."""
+    def add_share(self, where: str, *counted: Counted, diverged: Counted = (0, 0), printed: bool = False) -> None:
+        """Add a share of runs, of which so many diverged, or the first share minus the second, which may be printed."""
         shares = [hits / runs for hits, runs in counted]
         effect = shares[0] - shares[1] if len(shares) > 1 else shares[0]
-        self.add_tied(
-            where, [Effect(effect, runs=min(runs for _, runs in counted), counted=counted, diverged=diverged)]
-        )
+        runs = min(runs for _, runs in counted)
+        self.add_tied(where, [Effect(effect, runs=runs, counted=counted, diverged=diverged, printed=printed)])
 
-    def add_tied(self, where: str, effects: Sequence[Effect]) -> None:
+    def add_tied(
+        self, where: str, effects: Sequence[Effect], again: Callable[[int], Sequence[Effect]] | None = None
+    ) -> None:
         """Add a point with its effects at every choice of tied rates, those at the rates shown first."""
         if np.isnan(effects[0].value):
             self.missing.append(f"{where}: no finite value to compare")
         else:
-            self.points.append(Point(where, tuple(effects)))
+            self.points.append(Point(where, tuple(effects), again))
 
 
 def add_ratio(

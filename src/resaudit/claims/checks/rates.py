@@ -373,8 +373,16 @@ def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep
 
 def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, sweeps: int) -> None:
     """Add the ratio of best rates at every pair of tied ones; a network that trains at no rate has the best rate 0."""
-    if not (above and below):
-        return
+    if above and below:
+        measured.add_tied(
+            where,
+            _rate_ratios(above, below, sweeps, measured),
+            lambda number: _rate_ratios(above.again(number), below.again(number), sweeps, _of_rates("a rerun")),
+        )
+
+
+def _rate_ratios(above: Sweep, below: Sweep, sweeps: int, measured: Measured) -> list[Effect]:
+    """The ratios of every pair of tied rates."""
     level = 1 - ERROR_RATE / sweeps
     runs = min(len(above.runs), len(below.runs))
     # Where the loss is only bounded, the best rate is at most one that the screening left.
@@ -388,7 +396,7 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
         if sweep.is_at_edge(level):
             measured.excluded.append(f"{sweep.where}: a rate at the edge of the grid is tied for the best")
             effects.append(UNKNOWN)
-    measured.add_tied(where, effects)
+    return effects
 
 
 def _ranked(table: "pd.DataFrame") -> "tuple[pd.DataFrame, str]":

@@ -172,7 +172,7 @@ class ShareOfRuns(Check, name="share_of_runs"):
         networks: the networks to measure.
         column: number of runs with the outcome; a negative value is refused, as one above the runs is.
         by: the coordinate.
-        differ_from: column of a share to subtract, with its number of runs in ``<column>_runs``.
+        differ_from: column of a printed share to subtract, with its number of runs in ``<column>_runs``.
     """
 
     reads = ("network",)
@@ -192,7 +192,7 @@ class ShareOfRuns(Check, name="share_of_runs"):
                 if other:
                     runs = row[f"{other}_runs"]
                     counted.append(_counted(round(row[other] * runs), runs))
-                measured.add_share(f"{network}, {self.by} {at:g}", *counted)
+                measured.add_share(f"{network}, {self.by} {at:g}", *counted, printed=bool(other))
         return measured
 
 

@@ -1,13 +1,14 @@
 """One network's sweep of learning rates as checks measure it: the choice of the rate, and what it may have missed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
+from zlib import crc32
 
 import numpy as np
 
-from resaudit.claims.checks.measured import UNKNOWN, Effect, Measured
+from resaudit.claims.checks.measured import UNKNOWN, Effect, Measured, drawn_anew
 from resaudit.figures.rates import LEVEL, BestRate, is_only_bounded, least_diverged
 from resaudit.figures.sweeps import by_rate, fresh, is_confirmed, screened
 
@@ -64,6 +65,11 @@ class Sweep:
         import pandas as pd
 
         return pd.Series(self.losses[:, self.rates == rate][:, 0], index=self.runs, name=rate)
+
+    def again(self, number: int) -> Self:
+        """The sweep in a simulated rerun, of whole runs drawn anew; the same in every comparison."""
+        rng = np.random.default_rng([number, crc32(self.where.encode())])
+        return replace(self, losses=self.losses[drawn_anew(len(self.losses), rng)])
 
 
 def sweep_of(

@@ -1,0 +1,94 @@
+"""How likely a rerun turns a verdict. Oracle: runs drawn again from a known law, at several distances from a threshold.
+
+Sees a chance that leaves out one of the two errors (resampling predicts half of the turns), comparisons of the same
+runs that turn one by one, a law of counts that is not theirs, and a chance where runs decide nothing.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks.reruns import LAWS, POSITIVE, simulated, table
+
+from resaudit.claims.checks.rates import BestRateRatio
+from resaudit.claims.checks.runs import MedianOfRuns, ShareOfRuns
+from resaudit.claims.records import TurnsOnRerun
+from resaudit.claims.reruns import turns_on_rerun
+from resaudit.claims.verdicts import judge
+from resaudit.plan.claim import Check
+from tests.claims.made import claim, sweep
+
+
+def turns(check: Check, rows: pd.DataFrame, scale: str = "laptop") -> TurnsOnRerun:
+    asked = claim(check, runs=1)
+    found = turns_on_rerun(asked, rows, judge(asked, rows, scale))
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("runs", [5, 20])
+def test_as_many_verdicts_turn_as_predicted(runs: int) -> None:
+    true, predicted, resampled = np.moveaxis(simulated(LAWS["normal"], runs, trials=20), -1, 0)
+    assert predicted.mean() == pytest.approx(true.mean(), rel=0.2)
+    assert 1.3 * resampled.mean() < true.mean()
+    assert true[predicted < 0.1].mean() < 0.1 < 0.3 < true[predicted > 0.3].mean()
+
+
+def test_comparisons_of_the_same_runs_turn_together() -> None:
+    exponents = np.random.default_rng(1).standard_normal(10) + 0.6
+    one, many = (table(exponents, places) for places in (1, 20))
+    (check,) = POSITIVE.checks.values()
+    assert 0.1 < turns(check, one).chance < 0.5
+    assert turns(check, one) == turns(check, many)
+    assert 0.005 < turns(check, one).error < 0.02
+
+
+@pytest.mark.parametrize("hits", [(192,), (192, 195)])
+def test_shares_have_the_law_of_counts(hits: tuple[int, ...]) -> None:
+    rows = pd.DataFrame({"network": "a", "k": range(len(hits)), "runs": 200, "good": hits})
+    check = ShareOfRuns(networks=["a"], column="good", by="k", at_least=0.9)
+    # Of 200 runs, 189 are the fewest whose exact interval begins at 0.9.
+    rng = np.random.default_rng(2)
+    fewest = [rng.binomial(200, rng.beta(hit, 200 - hit, 100_000)) for hit in hits]
+    found = turns(check, rows)
+    assert found.error == 0
+    assert found.chance == pytest.approx(1 - np.mean(np.min(fewest, axis=0) >= 189), abs=0.01)
+    assert found.verdicts["supported"] == pytest.approx(1 - found.chance)
+
+
+def test_a_printed_share_is_the_same_in_every_rerun() -> None:
+    rows = pd.DataFrame(
+        {"network": "a", "k": [1], "runs": 10_000, "good": 9000, "published": 0.5, "published_runs": 40}
+    )
+    near = ShareOfRuns(networks=["a"], column="good", by="k", differ_from="published", at_least=0.2)
+    assert judge(claim(near, runs=1), rows, "laptop").verdict == "supported"
+    assert turns(near, rows).chance < 0.001
+
+
+def test_medians_and_best_rates_are_found_anew_in_each_rerun() -> None:
+    def of_values(values: np.ndarray) -> float:
+        rows = pd.DataFrame({"case": "a", "run": range(len(values)), "value": values})
+        return turns(MedianOfRuns(column="value", per=["case"], at_least=1), rows).chance
+
+    runs = np.linspace(0, 1, 20)
+    # The sixth least of 20 bounds the median.
+    assert of_values(2 + runs) == 0
+    assert 0.2 < of_values(1 - runs[5] + runs) < 0.8
+
+    faster = BestRateRatio(network="b", others=["a"], at_least=3)
+    apart, near = (
+        sweep({"a": lambda _, rate: {0.01: 9.0, 0.1: 1.0, 1.0: 9.0}[rate],
+               "b": lambda _, rate, tie=tie: {0.01: 9.0, 0.1: tie, 1.0: 1.0}[rate]}, factor=1.3)
+        for tie in (9.0, 1.3)
+    )  # fmt: skip
+    assert turns(faster, apart).chance == 0
+    assert turns(faster, near).chance > 0.1
+
+
+def test_what_no_rerun_can_turn_has_no_chance() -> None:
+    few = table(np.array([1.0, 2.0]))
+    too_small = claim(*POSITIVE.checks.values(), runs=3)
+    assert turns_on_rerun(too_small, few, judge(too_small, few, "laptop")) is None
+    single = few[few["run"] == 0].drop(columns="run")
+    exact = claim(*POSITIVE.checks.values(), runs=1)
+    assert judge(exact, single, "laptop").verdict == "supported"
+    assert turns_on_rerun(exact, single, judge(exact, single, "laptop")) is None
