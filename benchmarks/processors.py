@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from resaudit.base.papers import root
-from resaudit.claims.comparison import differences_of, parted_rows
+from resaudit.claims.comparison import agreement_of, differences_of
 from resaudit.figures.draw import reference_file
 from resaudit.plan.composition import load
 
@@ -29,8 +29,8 @@ def main() -> None:
         for (new, table, here), (old, reference, there) in combinations(committed(file), 2):
             if here == there or set(table) != set(reference) or not set(figure.keys) <= set(table):
                 continue
-            differences = [each for each in differences_of(table, reference, figure) if each.code != "missing-rows"]
-            said = "; ".join(map(str, [*differences, *parted_rows(table, reference, figure)])) or "agree in all rows"
+            differences = [each for each in differences_of(table, reference, figure) if "are missing" not in str(each)]
+            said = "; ".join(map(str, [*differences, agreement_of(table, reference, figure)]))
             print(f"{name}, {new} ({here}) and {old} ({there}): {said}")
 
 

@@ -14,12 +14,13 @@ from resaudit.base.errors import OtherSettings, ResauditError, TableError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.claims import comparison
 from resaudit.claims.comparison import (
+    Agreement,
+    agreement_of,
     compare,
     compare_table,
     compare_with_references,
     differences_of,
     other_rates,
-    parted_rows,
     thinned,
     write_references,
 )
@@ -84,9 +85,8 @@ def test_runs_that_rounding_has_parted_agree_and_their_share_is_said(noise: floa
     for seed in range(20):
         parted, reference = trained(noise, 2 * seed + 1), trained(noise, 2 * seed + 2)
         assert differences(parted, reference, CHAOTIC) == []
-    (note,) = parted_rows(parted, reference, CHAOTIC)
-    tells(note, "200 of 400 rows (50 %)")
-    assert list(parted_rows(parted, parted, CHAOTIC)) == []
+    assert agreement_of(parted, reference, CHAOTIC) == Agreement(200, 400, 40, 40)
+    assert agreement_of(parted, parted, CHAOTIC) == Agreement(400, 400, 40, 40)
 
 
 def test_what_no_rounding_does_is_said() -> None:
@@ -97,6 +97,7 @@ def test_what_no_rounding_does_is_said() -> None:
     of_seven = ~at_start & (parted["network"] == "7")
     moved = parted.assign(loss=parted["loss"].where(~of_seven, 2 * parted["loss"]))
     tells(difference(moved, reference, CHAOTIC), APART, "1 of 40 groups", "network 7, epoch 9")
+    assert agreement_of(moved, reference, CHAOTIC) == Agreement(200, 400, 39, 40)
 
 
 def test_few_runs_may_diverge_on_one_machine_alone_and_not_all() -> None:
@@ -129,9 +130,11 @@ def test_another_verdict_by_numbers_that_agree_is_said(tmp_path: Path) -> None:
     table.loc[table.index[deep & (table["run"] == table.loc[deep, "run"].min())], "final_loss"] *= 8
     write_csv(csv, table)
     change_record(csv, sha256=sha256_of(csv))
-    (other,), (note,) = compare(plan, FIG08, reference)
+    (other,), (numbers, verdicts) = compare(plan, FIG08, reference)
     tells(other, "relu-final-loss (inconclusive | supported)")
-    tells(note, "is another in 3 of")
+    rows = len(table)
+    tells(numbers, f"{rows - 3} of {rows} rows", "within their intervals")
+    tells(verdicts, "1 of 2 verdicts")
 
 
 def test_infinity_agrees_with_nothing_finite() -> None:
@@ -221,9 +224,9 @@ def change_record(csv: Path, **changes: object) -> None:
 
 
 def compared(plan: Plan) -> list[type[ResauditError]]:
-    """The classes of what is said of Figure 4, the differences first."""
+    """The classes of what is said of Figure 4 but how much of it agrees, the differences first."""
     differing, notes = compare(plan, FIG04, references(plan)[FIG04])
-    return [type(each) for each in (*differing, *notes)]
+    return [type(each) for each in (*differing, *notes) if each in differing or isinstance(each, TableError)]
 
 
 def said(plan: Plan) -> tuple[list[str], str]:
@@ -271,7 +274,9 @@ def test_tables_of_other_data_are_not_compared_and_other_scales_are(tmp_path: Pa
     wider = written(tmp_path / "wider", values | {"widths": [0, *range(2, 9), 8]})
     ((other,), _) = compare_table(read(fashion), reference, FIGURE)
     tells(other, "data is Fashion-MNIST, in the reference MNIST")
-    assert compare_table(read(fewer), reference, FIGURE) == ([], [])
+    (found, (numbers,)) = compare_table(read(fewer), reference, FIGURE)
+    assert found == []
+    tells(numbers, "4 of 4 rows")
     ((same_ends,), _) = compare_table(read(wider), reference, FIGURE)
     tells(same_ends, "widths is [0, 2")
     reference.with_suffix(".json").unlink()
@@ -318,7 +323,8 @@ def test_disagreement_is_said_and_fails(
     printed = capsys.readouterr()
     assert FIG04 in printed.err
     beyond, notes = compare(plan, FIG04, references(plan)[FIG04])
-    assert notes == []
+    rows = len(table)
+    tells(notes[0], f"{rows - (table['network'] == 'xavier').sum()} of {rows} rows")
     for column, each in zip(("condition_number", "lambda_max"), sorted(beyond, key=str), strict=True):
         tells(each, f"{column} {BEYOND}", "(in common: network xavier)")
     # The differences, and the claims that the figure is the evidence of.

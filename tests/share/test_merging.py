@@ -21,7 +21,7 @@ from resaudit.audit.models import Audit, DrawnFigure, FigureProvenance
 from resaudit.audit.schema import read_audit
 from resaudit.base.errors import ArchiveError, ConfigError, DifferenceError, MachineError, TableError
 from resaudit.base.files import sha256_of, write_json
-from resaudit.claims.comparison import differences_of, parted_rows
+from resaudit.claims.comparison import agreement_of, differences_of
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import reference_file
@@ -200,7 +200,10 @@ def forgery(place: tuple[str, int, float]) -> pd.DataFrame:
     keys = honest[["network", "depth", "learning_rate"]].itertuples(index=False, name=None)
     rows = [row for row, key in zip(honest.index, keys, strict=True) if key == place][:2]
     forged = ground(honest, "final_loss", rows, 1.3)
-    assert len(list(parted_rows(forged, honest, config_of(FIG08).figure[FIG08]))) == 1
+    agreement = agreement_of(forged, honest, config_of(FIG08).figure[FIG08])
+    assert agreement
+    assert agreement.of_rows - agreement.rows == 2
+    assert agreement.groups == agreement.of_groups
     assert not list(differences_of(forged, honest, config_of(FIG08).figure[FIG08]))
     return forged
 

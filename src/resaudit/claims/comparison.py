@@ -6,6 +6,7 @@ first step, the mean over runs of each group (network, depth, rate, stage, epoch
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> list[str]
 def compare(plan: Plan, name: str, reference: Path) -> tuple[list[ResauditError], list[ResauditError]]:
     """The differences of the drawn table of ``paper/figure`` from its reference, and notes; nothing is raised.
 
-    Notes are a table or reference that is missing, and the networks drawn at another tied learning rate.
+    Notes are how many rows, groups and verdicts agree, a table or reference that is missing, and the networks drawn at
+    another tied learning rate.
     """
     try:
         table = drawn(plan, name)
@@ -70,9 +72,12 @@ def compare(plan: Plan, name: str, reference: Path) -> tuple[list[ResauditError]
             return [], [TableError("no reference to compare with yet; resaudit reference makes one")]
         differences, notes = compare_table(table, reference, plan.figures[name].figure)
         if table.about["values"] == read_about(reference)["values"]:
-            verdicts = (verdicts_on(plan.config, name, each) for each in (thinned(table.table), read_csv(reference)))
-            if others := other_verdicts(*verdicts):
+            here, there = (verdicts_on(plan.config, name, each) for each in (thinned(table.table), read_csv(reference)))
+            others = other_verdicts(here, there)
+            if others:
                 differences.append(DifferenceError(f"other verdicts than by the reference: {listed(others)}"))
+            if here:
+                notes.insert(1, DifferenceError(f"{len(here) - len(others)} of {len(here)} verdicts are equal"))
         return differences, notes
     except ResauditError as error:
         return [error], []
@@ -89,8 +94,9 @@ def compare_table(table: Drawn, reference: Path, figure: Figure) -> tuple[list[R
     same_runs = same_numbers_of_runs(settings, expected)
     with errors_naming(f"table of {table.name}, compared with its reference", table.name):
         tables = table.table, read_csv(reference)
-        parted = [] if differences else list(parted_rows(*tables, figure, same_runs))
-        return differences or list(differences_of(*tables, figure, same_runs)), [*parted, *other_rates(*tables)]
+        agreement = None if differences else agreement_of(*tables, figure, same_runs)
+        agreeing = [DifferenceError(str(agreement))] if agreement else []
+        return differences or list(differences_of(*tables, figure, same_runs)), [*agreeing, *other_rates(*tables)]
 
 
 def same_numbers_of_runs(settings: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
@@ -158,29 +164,50 @@ def differences_of(
             started = np.logical_or.reduce([both[key] == 0 for key in ALONG if key in figure.keys])
             if (beyond := started & ~agreeing).any():
                 yield _beyond(column, both, both[beyond], figure.keys)
-            yield from _means_apart(column, both, agreeing, figure.keys)
+            apart, groups = _means_apart(column, both, agreeing, figure.keys)
+            if apart:
+                by = [key for key in figure.keys if key not in NUMBERED]
+                first = listed(f"{key} {value}" for key, value in zip(by, apart[0], strict=True))
+                yield DifferenceError(
+                    f"{column}: in {len(apart)} of {groups} groups the means over runs are apart by more than rounding "
+                    f"explains, first at {first}"
+                )
         elif not agreeing.all():
             yield _beyond(column, both, both[~agreeing], figure.keys)
 
 
-def parted_rows(
-    table: pd.DataFrame, reference: pd.DataFrame, figure: Figure, same_runs: bool = True
-) -> Iterator[ResauditError]:
-    """How many rows of each chaotic column are beyond its tolerance, which is no fault; args as :func:`differences_of`.
+@dataclass(frozen=True)
+class Agreement:
+    """How far two tables agree, also where rounding has parted single runs."""
 
-    Columns without any are left out.
-    """
+    rows: int  # rows of which every value is within its tolerance
+    of_rows: int
+    groups: int  # groups whose means over runs are not apart, in every chaotic column
+    of_groups: int  # 0: no column is chaotic
+
+    def __str__(self) -> str:
+        groups = f", {self.groups} of {self.of_groups} groups have means that agree within their intervals"
+        return f"{self.rows} of {self.of_rows} rows are within the last digits{groups if self.of_groups else ''}"
+
+
+def agreement_of(
+    table: pd.DataFrame, reference: pd.DataFrame, figure: Figure, same_runs: bool = True
+) -> Agreement | None:
+    """How many rows and groups agree, args as :func:`differences_of`; None if the columns are others."""
     if set(table.columns) != set(reference.columns):
-        return
+        return None
     both = _in_both(table, _required(table, reference), figure)
     both = both if same_runs else both[of_single_runs(both, figure)]
-    for column, tolerance in figure.tolerances.items():
-        parted = np.count_nonzero(~_agreeing(both, column, tolerance))
-        if tolerance.chaotic and parted:
-            yield DifferenceError(
-                f"{column} is another in {parted} of {len(both)} rows ({100 * parted / len(both):.2g} %), where "
-                "rounding has grown"
-            )
+    agreeing = {column: _agreeing(both, column, tolerance) for column, tolerance in figure.tolerances.items()}
+    chaotic = [
+        _means_apart(column, both, agreeing[column], figure.keys)
+        for column, t in figure.tolerances.items()
+        if t.chaotic
+    ]
+    apart = {str(place) for places, _ in chaotic for place in places}  # a NaN in one equals no other
+    groups = chaotic[0][1] if chaotic else 0
+    rows = np.logical_and.reduce([*agreeing.values(), np.ones(len(both), dtype=bool)])
+    return Agreement(int(np.count_nonzero(rows)), len(both), groups - len(apart), groups)
 
 
 def _required(table: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
@@ -212,23 +239,19 @@ def _agreeing(both: pd.DataFrame, column: str, tolerance: ColumnTolerance) -> np
     return np.isclose(values, expected, rtol=tolerance.relative, atol=absolute, equal_nan=True)
 
 
-def _means_apart(column: str, both: pd.DataFrame, agreeing: np.ndarray, keys: list[str]) -> Iterator[ResauditError]:
-    """The groups whose means over runs are apart by more than their joint interval, paired by run."""
+def _means_apart(
+    column: str, both: pd.DataFrame, agreeing: np.ndarray, keys: list[str]
+) -> tuple[list[tuple[Any, ...]], int]:
+    """The groups whose means over runs are apart by more than their joint interval, paired by run; and of how many."""
     by = [key for key in keys if key not in NUMBERED]
     rows = both.assign(_agreeing=agreeing)
     groups = list(rows.groupby(by, sort=False, dropna=False)) if by else [((), rows)]
     level = shared_level(len(groups), ACCUSED)
-    apart = [
+    return [
         place
         for place, group in groups
         if not group["_agreeing"].all() and _is_apart(group[column], group[f"{column}_reference"], level)
-    ]
-    if apart:
-        first = listed(f"{key} {value}" for key, value in zip(by, apart[0], strict=True))
-        yield DifferenceError(
-            f"{column}: in {len(apart)} of {len(groups)} groups the means over runs are apart by more than rounding "
-            f"explains, first at {first}"
-        )
+    ], len(groups)
 
 
 def _is_apart(values: pd.Series, expected: pd.Series, level: float) -> bool:
