@@ -19,6 +19,7 @@ from resaudit.audit.job import AuditJob
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import draw_job
+from resaudit.jobs.job import Execution
 from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans, evidence_figures
 
@@ -35,24 +36,21 @@ class Step:
     seconds: float
     waits_for: list[str] = field(default_factory=list)
     threads: int = 1
-    priority: float = 0.0
 
 
-def jobs_of(plans: Iterable[Plan], rules: JobsOfRules) -> dict[str, Step]:
+def jobs_of(plans: Iterable[Plan], execution: Execution) -> dict[str, Step]:
     """Every job of some plans that a node runs, each once, by a name that says its rule."""
-    steps, execution = dict[str, Step](), rules.execution
+    steps: dict[str, Step] = {}
     for plan in plans:
         config = plan.config
         for job in plan.jobs.values():
             if not isinstance(job, Fetch):
                 cost, waits = job.cost(execution), [needed.key for needed in job.inputs.values()]
                 waits = [name for name in waits if name in steps]
-                steps[job.key] = Step(cost.seconds, waits, cost.threads, rules.priority(job))
+                steps[job.key] = Step(cost.seconds, waits, cost.threads)
         for part in plan.figures.values():
             drawing = draw_job(part.figure, part.figure, config)
-            steps[drawing.key] = Step(
-                drawing.cost(execution).seconds, [job.key for job in part.jobs.values()], priority=2
-            )
+            steps[drawing.key] = Step(drawing.cost(execution).seconds, [job.key for job in part.jobs.values()])
     judging = AuditJob(config, ()).cost(execution)
     steps["audit"] = Step(judging.seconds, [name for name in steps if name.startswith("draw")])
     return steps
@@ -76,8 +74,8 @@ def ways_to_the_end(jobs: dict[str, Step]) -> dict[str, float]:
     return ways
 
 
-def ends(jobs: dict[str, Step], cores: int, delay: float = 0.0) -> dict[str, float]:
-    """Seconds until each job is done on so many cores, in this order."""
+def ends(jobs: dict[str, Step], priorities: dict[str, float], cores: int, delay: float = 0.0) -> dict[str, float]:
+    """Seconds until each job is done on so many cores, the highest priority first."""
     missing = {name: len(job.waits_for) for name, job in jobs.items()}
     after = defaultdict[str, list[str]](list)
     for name, job in jobs.items():
@@ -86,7 +84,7 @@ def ends(jobs: dict[str, Step], cores: int, delay: float = 0.0) -> dict[str, flo
     ready, free, now = {name for name in jobs if not missing[name]}, cores, 0.0
     running, ended = list[tuple[float, str]](), dict[str, float]()
     while ready or running:
-        for name in sorted(ready, key=lambda name: -jobs[name].priority) if free else ():
+        for name in sorted(ready, key=lambda name: priorities.get(name, 0), reverse=True) if free else ():
             threads = min(jobs[name].threads, cores)
             if threads <= free:
                 free -= threads
@@ -110,15 +108,18 @@ def critical_path(jobs: dict[str, Step]) -> Iterator[tuple[str, float]]:
         name = max((n for n in jobs if name in jobs[n].waits_for), key=lambda n: ways[n], default=None)
 
 
-def table(title: str, jobs: dict[str, Step], core_hour: float) -> Iterator[str]:
+def table(title: str, jobs: dict[str, Step], rules: JobsOfRules, core_hour: float) -> Iterator[str]:
     """The lines about one run."""
     total = sum(job.seconds for job in jobs.values())
     yield f"{title}: {len(jobs)} jobs, {total / 3600:.1f} core-hours; by rule " + ", ".join(
         f"{rule} {sum(j.seconds for n, j in jobs.items() if n.startswith(rule)) / 3600:.2f} h"
         for rule in ("train", "hessians", "theorem", "draw")
     )
+    drawings = {name: 2.0 for name in jobs if name.startswith("draw/")}
     for cores, delay in ((2, 0.0), (16, 0.0), (1000, SECONDS_TO_QUEUE)):
-        minutes = {name: seconds / 60 for name, seconds in ends(jobs, cores, delay).items()}
+        minutes = {
+            name: seconds / 60 for name, seconds in ends(jobs, drawings | rules.priorities(cores), cores, delay).items()
+        }
         cost = total / 3600 * core_hour
         drawn = [at for name, at in minutes.items() if name.startswith("draw/")]
         early = ", ".join(
@@ -134,9 +135,9 @@ def main(arguments: list[str]) -> None:
     price = float(given.get("core-hour", CORE_HOUR))
     overrides = [a for a in arguments if not a.startswith("--")] or ["scale=paper"]
     rules = JobsOfRules(overrides, CHECKOUT / "config", writes=False)
-    print("\n".join(table("figures", jobs_of([rules.plan], rules), price)))
+    print("\n".join(table("figures", jobs_of([rules.plan], rules.execution), rules, price)))
     every = [rules.plan, *_varied(rules.plans)]
-    print("\n".join(table("figures and robustness", jobs_of(every, rules), price)))
+    print("\n".join(table("figures and robustness", jobs_of(every, rules.execution), rules, price)))
 
 
 def _varied(plans: Plans) -> Iterator[Plan]:

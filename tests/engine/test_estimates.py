@@ -13,10 +13,10 @@ from resaudit.base.text import in_minutes
 from resaudit.cli import workflow
 from resaudit.cli.insides import Insides
 from resaudit.cli.workflow import JobsOfRules
-from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import plan_file
 from resaudit.plan.composition import load
-from resaudit.plan.estimates import Estimates, planned_size
+from resaudit.plan.estimates import Estimates, cheapest_first, planned_size
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, first_of, run_planned
 from tests.ran import HEADER, benchmark, ran_here
@@ -100,6 +100,22 @@ def test_the_disk_that_a_plan_knows_is_what_the_files_take_but_for_their_headers
     assert planned < took < planned + 600 * arrays
     # How many rows a theorem's table has, its computation decides.
     assert planned_size(first_of(make_plan(load(["figures=[theorem1]"])), "theorem")) is None
+
+
+@pytest.mark.parametrize(
+    ("chain", "other", "before"), [((40, 5), 0, 0), ((25, 5), 20, 3), ((5, 5), 50, 4), ((3, 2), 0, 0)]
+)
+def test_cheap_figures_come_first_but_a_long_chain_starts_in_time(
+    chain: tuple[float, float], other: float, before: int
+) -> None:
+    """On two cores: a figure of four jobs of 10 s each, and one of a chain and another job."""
+    jobs: dict[str, tuple[Cost, list[str]]] = {f"cheap{number}": (Cost(10, 0), []) for number in range(4)}
+    figures = {"cheap": list(jobs), "dear": ["start", "end", "other"]}
+    start, end = chain
+    jobs |= {"start": (Cost(start, 0), []), "end": (Cost(end, 0), ["start"]), "other": (Cost(other, 0), [])}
+    order = cheapest_first(figures, jobs, cores=2)
+    assert sorted(order) == sorted(jobs)
+    assert len([key for key in order[: order.index("start")] if key.startswith("cheap")]) == before
 
 
 class Waiting:

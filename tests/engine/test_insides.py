@@ -21,7 +21,7 @@ inside = Insides(workflow)
 MODE = config.get("mode", "")
 seen = {"is_users": inside.is_users, "gpus": inside.gpus}
 inside.bound_gpus(3)
-seen.update(bound=inside.gpus, on_cluster=inside.on_cluster)
+seen.update(bound=inside.gpus, on_cluster=inside.on_cluster, cores=inside.cores)
 
 
 rule all:
@@ -99,6 +99,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("gpus", None),
         ("bound", 3),
         ("on_cluster", None),
+        ("cores", 1),
         ("unknown", None),
         ("waiting", [["first", "first/1", []], ["second", None, ["first"]]]),
         ("has", [True, False]),

@@ -54,8 +54,11 @@ def test_jobs_of_the_figure_with_the_least_work_left_come_first(tmp_path: Path) 
 
     def order() -> list[str]:
         jobs = JobsOfRules(given, CHECKOUT / "config", writes=False)
-        first = {name: max(map(jobs.priority, part.jobs.values())) for name, part in jobs.plan.figures.items()}
-        assert all(0 <= jobs.priority(job) < 1 for job in jobs.plan.jobs.values())
+        priorities = jobs.priorities(2)
+        assert all(0 <= priorities[key] < 1 for key in jobs.plan.jobs)
+        first = {
+            name: max(priorities[job.key] for job in part.jobs.values()) for name, part in jobs.plan.figures.items()
+        }
         return sorted((name.split("/")[1] for name in first), key=lambda n: -first[f"demystifying_resnet/{n}"])
 
     assert order() == ["theorem1", "fig04", "fig07"]

@@ -4,6 +4,7 @@ import getpass
 import os
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
 # Imports and planning make half a million objects and hardly any garbage: a search for it at every 700th, Python's
@@ -49,6 +50,7 @@ from resaudit.jobs.origin import CHECKS, RECOMPUTED
 from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
+from resaudit.runtime.limits import processors
 from resaudit.runtime.locks import hold_lock
 from resaudit.share.records import check_imported, leaf_inputs
 
@@ -175,8 +177,14 @@ def runtime_of(rule):
     return lambda wildcards, attempt: JOBS.minutes_asked(job(rule, wildcards), attempt)
 
 
+@cache
+def priorities():
+    return JOBS.priorities(INSIDE.on_cluster or INSIDE.cores or processors())
+
+
 def priority_of(rule):
-    return lambda wildcards: JOBS.priority(job(rule, wildcards))
+    """Of a job that only a variant needs it is 0."""
+    return lambda wildcards: priorities().get(job(rule, wildcards).key, 0)
 
 
 def gpus_of(rule):

@@ -76,6 +76,12 @@ class Insides:
         return nodes
 
     @property
+    def cores(self) -> int | None:
+        """How many cores jobs on this machine have together; None if the command line does not say."""
+        cores: int | None = self._workflow.resource_settings.cores
+        return cores
+
+    @property
     def gpus(self) -> int | None:
         """The resource ``gpu`` of all jobs together; None if it has no bound."""
         given = self._workflow.global_resources

@@ -231,15 +231,14 @@ class JobsOfRules:
             if seconds[key] > DAY and not self._is_done(job)
         ]
 
-    def priority(self, job: Job) -> float:
-        """How early Snakemake starts a job, from 0 to below 1: those of cheap figures first, those of variants last."""
-        return self._priorities.get(job.key, 0.0)
-
-    @cached_property
-    def _priorities(self) -> dict[str, float]:
-        seconds = {key: 0.0 if self._is_done(job) else self.cost(job).seconds for key, job in self.plan.jobs.items()}
+    def priorities(self, cores: int) -> dict[str, float]:
+        """By key, how early Snakemake starts a planned job, from 0 to below 1: those of cheap figures first."""
         needed = {name: with_inputs(part.jobs.values()) for name, part in self.plan.figures.items()}
-        order = cheapest_first({name: {key: seconds[key] for key in jobs} for name, jobs in needed.items()})
+        costs = {
+            key: (Cost(0, 0) if self._is_done(job) else self.cost(job), [each.key for each in job.inputs.values()])
+            for key, job in self.plan.jobs.items()
+        }
+        order = cheapest_first(needed, costs, cores)
         return {key: 1 - place / len(order) for place, key in enumerate(order, 1)}
 
     def _is_done(self, job: Job) -> bool:

@@ -108,22 +108,44 @@ def duration(jobs: Mapping[Key, tuple[Cost, Collection[Key]]], cores: int, gpus:
     return max(on_cores / cores, on_gpus / max(gpus, 1), *map(end, jobs), 0.0)
 
 
-def cheapest_first(figures: Mapping[str, Mapping[Key, float]]) -> list[Key]:
+def cheapest_first(
+    figures: Mapping[str, Collection[Key]], jobs: Mapping[Key, tuple[Cost, Collection[Key]]], cores: int
+) -> list[Key]:
     """The order of jobs that draws figures early: always those of the figure with the least work left, longest first.
 
-    Args:
-        figures: by name, the jobs that a figure needs, with the seconds of each; figures share jobs.
+    A job goes before its turn where what waits for it would else be done last.
 
-    >>> cheapest_first({"dear": {"sweep": 60, "train": 500}, "cheap": {"count": 5, "sweep": 60}})
+    Args:
+        figures: by name, the jobs that a figure needs; figures share jobs.
+        jobs: as for :func:`duration`, inputs first.
+        cores: likewise.
+
+    >>> jobs = {"sweep": (Cost(60, 0), []), "train": (Cost(500, 0), ["sweep"]), "count": (Cost(5, 0), [])}
+    >>> figures = {"dear": ["sweep", "train"], "cheap": ["sweep", "count"], "dearest": ["sweep", "train", "count"]}
+    >>> cheapest_first(figures, jobs, cores=1)
     ['sweep', 'count', 'train']
     """
-    order: list[Key] = []
-    waiting = [dict(jobs) for jobs in figures.values()]
+    seconds = {key: cost.seconds for key, (cost, _) in jobs.items()}
+    order, waiting = list[Key](), [set(needed) for needed in figures.values()]
     while waiting:
-        least = min(waiting, key=lambda jobs: sum(jobs.values()))
-        order += sorted(least, key=least.__getitem__, reverse=True)
-        waiting = [{key: jobs[key] for key in jobs if key not in least} for jobs in waiting if jobs is not least]
-    return order
+        least = min(waiting, key=lambda keys: sum(seconds[key] for key in keys))
+        order += sorted(least, key=lambda key: (-seconds[key], key))
+        waiting = [keys - least for keys in waiting if keys is not least]
+    # The work that may be done before a job starts, if all is to end in time.
+    at_most, after = dict[Key, float](), defaultdict[Key, float](float)
+    until = duration(jobs, cores)
+    for key, (cost, waits) in reversed(list(jobs.items())):
+        way = after[key] + cost.seconds / min(cost.threads, cores)
+        at_most[key] = (until - way) * cores
+        for needed in waits:
+            after[needed] = max(after[needed], way)
+    in_time, done = list[Key](), 0.0
+    while order:
+        late = [key for key in order if at_most[key] <= done]
+        in_time.append(min(late, key=at_most.__getitem__, default=order[0]))
+        order.remove(in_time[-1])
+        done += seconds[in_time[-1]]
+    return in_time
 
 
 def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]:
