@@ -32,6 +32,8 @@ SCALE = "laptop"
 DISTANCES = np.arange(-8.0, 8.5)
 """From the threshold, in true standard errors."""
 FRESH = 20_000
+LEAST = 0.05
+"""Claims with less than this are only counted."""
 Law = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 """Runs of mean 0 and standard deviation 1, of a shape."""
 LAWS: dict[str, Law] = {
@@ -93,23 +95,27 @@ def main_simulated(trials: int = 100) -> None:
 
 
 def main_real(folder: Path) -> None:
-    """Print a row a claim that was judged at several seeds and has a chance of turning, or turned."""
+    """Print a row a claim that was judged at several seeds, unless none turned and none was predicted; then means."""
     seeds = sorted((each for each in folder.iterdir() if each.name.isdigit()), key=lambda each: int(each.name))
-    print(
-        "| claim | verdicts, seed 1 first | pairs of seeds that differ | predicted, mean (least to most) | at seed 1 |"
-    )
+    print("| claim | verdicts, seed 1 first | pairs that differ | predicted, mean (least to most) | at seed 1 |")
     print("|---|---|---|---|---|")
+    every: list[tuple[float, float]] = []
     for paper, claims in load([f"scale={SCALE}"]).claims.items():
         for id_, claim in claims.items():
             name = f"{paper}/{claim.evidence}"
             tables = [csv for csv in (reference_file(name), *(s / f"{name}.csv" for s in seeds)) if csv.is_file()]
             judged = [(claim, one, judge(claim, one, SCALE)) for one in (unchanged(csv, name).table for csv in tables)]
-            chances = [turns.chance for turns in (turns_on_rerun(*each) for each in judged) if turns]
-            found = "".join(judgement.verdict[0].upper() for *_, judgement in judged)
-            if len(tables) > 2 and len(chances) == len(found):
-                turned = np.mean([one != other for one, other in permutations(found, 2)])
+            turns = [(judgement.verdict[0].upper(), turns_on_rerun(*one)) for one in judged for judgement in one[2:]]
+            found = "".join(verdict for verdict, of in turns if of)
+            if len(found) > 2:
+                chances = [of.chance for _, of in turns if of]
+                turned = float(np.mean([one != other for one, other in permutations(found, 2)]))
+                every.append((turned, float(np.mean(chances))))
                 words = f"{np.mean(chances):.2f} ({min(chances):.2f} to {max(chances):.2f})"
-                print(f"| {id_} | {found} | {turned:.2f} | {words} | {chances[0]:.2f} |", flush=True)
+                if max(turned, *chances) >= LEAST:
+                    print(f"| {id_} | {found} | {turned:.2f} | {words} | {chances[0]:.2f} |", flush=True)
+    turned, predicted = np.mean(every, axis=0)
+    print(f"\n{len(every)} claims: {turned:.3f} of the pairs differ, {predicted:.3f} predicted.")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from resaudit.audit.page import write_page
-from resaudit.audit.schema import read_audit
+from resaudit.audit.schema import check_audit, read_audit
+from resaudit.audit.terminal import verdict_table
 from resaudit.base.errors import ResultsError, TableError
 from resaudit.base.files import sha256_of
 from tests.audit import example
@@ -49,6 +50,20 @@ def test_every_link_works_when_the_page_is_sent_alone(folder: Path) -> None:
     page = (folder / "audit.html").read_text(encoding="utf-8")
     links = re.findall(r'\shref="([^"]*)"', page)
     assert [link for link in links if not re.match("#|data:|https://arxiv.org/", link)] == []
+
+
+@pytest.mark.parametrize(("chance", "is_said"), [(0.23, True), (0.07, False)])
+def test_a_supported_verdict_that_a_rerun_may_turn_says_so(folder: Path, chance: float, is_said: bool) -> None:
+    audit = example.audit(folder)
+    turns = {"chance": chance, "error": 0.01, "verdicts": {"supported": 1 - chance, "inconclusive": chance}}
+    for claim in audit["papers"][0]["claims"]:
+        claim["turns_on_rerun"] = turns
+    told = check_audit(audit)
+    words = f"chance of {100 * chance:.0f} %"
+    supported = sum(claim.verdict == "supported" for claim in told.papers[0].claims)
+    assert supported > 0
+    assert render(audit, folder).count(words) == is_said * supported
+    assert sum(words in line for line in verdict_table(told, told.papers[0].claims)) == is_said * supported
 
 
 def test_a_claim_whose_settings_were_fitted_to_it_is_not_shown_as_supported(folder: Path) -> None:
