@@ -7,6 +7,7 @@ engine that needs a clone, torch or a paper of this repository where a paper doe
 import doctest
 import json
 import os
+import shlex
 import subprocess
 import sys
 import venv
@@ -107,8 +108,12 @@ def test_the_tutorial_begins_with_a_wheel_alone_and_ends_with_the_example_and_it
 
 
 def test_a_figure_that_needs_torch_ends_without_it_before_any_job(wheels: Path, tmp_path: Path) -> None:
-    draw = (str(wheels / "resaudit"), "draw", "theorem1", "scale=smoke", "--", "--quiet", "all")
-    assert_exits(run_command(*draw, cwd=tmp_path), "torch", "resaudit[torch]")
+    explained = run_command(str(wheels / "resaudit"), "explain", "theorem1", "scale=smoke", cwd=tmp_path).stdout
+    ((program, *words),) = (
+        shlex.split(line.removeprefix("draw it: ")) for line in explained.splitlines() if line.startswith("draw it: ")
+    )
+    drawn = run_command(str(wheels / program), *words, cwd=tmp_path)
+    assert_exits(drawn, "torch", "resaudit[torch]")
     assert not list(tmp_path.glob("results/*/*/*.npz"))
 
 

@@ -83,7 +83,10 @@ def test_without_a_compiler_a_wheel_is_whole_but_for_the_kernel(tmp_path: Path) 
     for file in ("Snakefile", "config/config.yaml", "profiles/default/config.yaml", "workflow/report/audit.rst"):
         assert (root / file).read_bytes() == (CHECKOUT / file).read_bytes()
     command = [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "--snakefile"]
-    planned = run_command(*command, str(root / "Snakefile"), "fig07", cwd=tmp_path, environment=path)
-    assert planned.returncode == 0, planned.stderr
+    # A job without a shared disk gets the rules from Snakemake, and nothing else.
+    shutil.copytree(root / "workflow", tmp_path / "job" / "workflow")
+    for snakefile in (root / "Snakefile", tmp_path / "job" / "workflow" / "Snakefile"):
+        planned = run_command(*command, str(snakefile), "fig07", cwd=tmp_path / "job", environment=path)
+        assert planned.returncode == 0, planned.stderr
     other = run_command(*command, str(CHECKOUT / "Snakefile"), cwd=tmp_path, environment=path)
     assert_exits(other, installed / "resaudit")

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from resaudit.base.papers import KEY
+from resaudit.base.papers import IN_WHEEL, KEY, root
 
 ANY_FOLDER = f"{KEY}=FOLDER"
 """Stands for the folder of a paper outside, which is in no audit."""
@@ -19,13 +19,20 @@ def resaudit_command(*words: str) -> str:
 
 
 def snakemake_command(config: Values, *words: str) -> str:
-    """``snakemake --cores all …`` with a ``--config``, whose empty lists are left out.
-
-    Snakemake reads a value as a number, as YAML or as text, in this order, and takes quotes off its ends; so a text
-    that needs them is one of the overrides.
+    """``snakemake --cores all …`` with a ``--config``; without a clone by ``resaudit draw``, which knows the Snakefile.
 
     >>> print(snakemake_command({"figures": ["fig07"], "overrides": ["scale=paper", "seed=2"]}))
     snakemake --cores all --config scale=paper 'figures=[fig07]' 'overrides=[seed=2]'
+    """
+    start = ["resaudit", "draw", "--"] if root() == IN_WHEEL else ["snakemake", "--cores", "all"]
+    return shlex.join([*start, *snakemake_words(config, *words)])
+
+
+def snakemake_words(config: Values, *words: str) -> list[str]:
+    """Words and then a ``--config``, whose empty lists are left out.
+
+    Snakemake reads a value as a number, as YAML or as text, in this order, and takes quotes off its ends; so a text
+    that needs them is one of the overrides.
     """
     parts = [override.partition("=") for override in config.get("overrides", [])]
     own = {key: value for key, _, value in parts if key in KEYS_OF_THEIR_OWN and _is_plain(value)}
@@ -35,7 +42,7 @@ def snakemake_command(config: Values, *words: str) -> str:
     overrides = [*(f"{key}={value}" for key, value in odd.items()), *others]
     values = {key: value for key, value in config.items() if key not in odd} | {"overrides": overrides}
     pairs = [f"{key}={_for_yaml(value)}" for key, value in values.items() if value]
-    return shlex.join(["snakemake", "--cores", "all", *words, *(["--config", *pairs] if pairs else [])])
+    return [*words, *(["--config", *pairs] if pairs else [])]
 
 
 def papers_path(folder: str) -> str:

@@ -263,7 +263,7 @@ def draw(context: click.Context, words: Overrides) -> None:
 
     Prints and runs a command of snakemake, which gets what follows --: resaudit draw fig07 scale=paper -- --cores 4 -n
     """
-    from resaudit.base.commands import snakemake_command
+    from resaudit.base.commands import snakemake_words
     from resaudit.base.papers import as_words, root
     from resaudit.cli.workflow import OTHER_RULES
 
@@ -272,7 +272,7 @@ def draw(context: click.Context, words: Overrides) -> None:
     rules = [name for name in names if name in OTHER_RULES]
     snakefile = [] if root() == Path.cwd() else ["--snakefile", str(root() / "Snakefile")]
     settings = {"figures": figures, "overrides": [*as_words(), *overrides]}
-    command = shlex.split(snakemake_command(settings, *rules, *snakefile, *context.args))
+    command = ["snakemake", "--cores", "all", *snakemake_words(settings, *rules, *snakefile, *context.args)]
     if shutil.which(command[0]) != str(Path(sys.executable).with_name(command[0])):  # none, or another environment's
         command[:1] = [sys.executable, "-m", command[0]]
     print(shlex.join(command), flush=True)
