@@ -107,7 +107,9 @@ def test_the_tutorial_begins_with_a_wheel_alone_and_ends_with_the_example_and_it
     assert "vanishing-regret" in (tmp_path / "figures" / "audit.html").read_text(encoding="utf-8")
 
 
-def test_a_figure_that_needs_torch_ends_without_it_before_any_job(wheels: Path, tmp_path: Path) -> None:
+def test_what_needs_torch_ends_without_it_in_one_line_a_figure_before_any_job(wheels: Path, tmp_path: Path) -> None:
+    committed = f"paths.figures={CHECKOUT / 'figures' / 'reference'}"  # theorems are judged by the paper's own code
+    assert_exits(run_command(str(wheels / "resaudit"), "audit", committed, cwd=tmp_path), "resaudit[torch]")
     explained = run_command(str(wheels / "resaudit"), "explain", "theorem1", "scale=smoke", cwd=tmp_path).stdout
     ((program, *words),) = (
         shlex.split(line.removeprefix("draw it: ")) for line in explained.splitlines() if line.startswith("draw it: ")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from resaudit.base.errors import (
+    INSTALL_TORCH,
     ConfigError,
     DifferenceError,
     Interrupted,
@@ -64,6 +65,11 @@ def main() -> int:
     except Interrupted as stop:
         log(f"resaudit: interrupted: {stop}")
         return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        log(f"resaudit: error: torch is not installed: {INSTALL_TORCH}")
+        return 1
     except SystemExit as error:  # by a paper's own code, or by click where nobody reads on
         if traceback.extract_tb(error.__traceback__)[-1].filename == click.core.__file__:
             return 1
