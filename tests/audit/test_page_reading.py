@@ -38,13 +38,13 @@ def test_a_row_says_what_was_asked_what_was_seen_and_how_sure(read: Page) -> Non
         lines = read.locator(f"[data-claim='{claim}'] tr").all()
         return [[" ".join(cell.split()) for cell in line.locator("td").all_inner_texts()] for line in lines]
 
-    (verdict, paper, asked, seen, n, readings, figure), *none = rows(CONDITION)
-    assert (verdict, paper, asked, n, readings, figure, none) == (
-        "supported", "inconclusive", "ratio within a factor of 1.1", "10", "–", "Figure 4", [],
+    (verdict, paper, asked, seen, n, readings, rerun, figure), *none = rows(CONDITION)
+    assert (verdict, paper, asked, n, readings, rerun, figure, none) == (
+        "supported", "inconclusive", "ratio within a factor of 1.1", "10", "–", "13 %", "Figure 4", [],
     )  # fmt: skip
     assert seen == "+0.222 % (−4.78 to +5.22 %) 3 of 3 hold"
     of_checks = rows("demystifying_resnet/plain-condition-explodes")
-    assert [len(row) for row in of_checks] == [7, 3]
+    assert [len(row) for row in of_checks] == [8, 3]
     assert of_checks[0][1] == "not run"
     assert of_checks[0][2] == of_checks[1][0] == "ratio within a factor of 1.1"
     assert mentions(of_checks[0][3], "contradicted", "at most 1.2", "2 of 4 hold", "1 fail")
@@ -67,7 +67,7 @@ def test_the_head_says_what_verdicts_and_columns_mean(read: Page) -> None:
     read.locator(".legend summary").click()
     assert [text.strip() for text in read.locator(".legend dt").all_inner_texts()] == [
         "supported", "contradicted", "depends", "inconclusive", "not run",
-        "Our threshold", "Effect", "n", "Scale paper", "Other readings",
+        "Our threshold", "Effect", "n", "Scale paper", "Other readings", "A rerun turns it",
     ]  # fmt: skip
 
 

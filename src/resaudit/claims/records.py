@@ -120,8 +120,12 @@ class TurnsOnRerun(Part):
         >>> print(TurnsOnRerun(chance=0.131, error=0.011, verdicts={"supported": 0.869, "inconclusive": 0.131}))
         a rerun with other seeds turns it with a chance of 13 %
         """
-        words = f"{100 * self.chance:.0f} %" if self.chance >= 0.01 else "less than 1 %"
-        return f"a rerun with other seeds turns it with a chance of {words}"
+        return f"a rerun with other seeds turns it with a chance of {self.percent}"
+
+    @property
+    def percent(self) -> str:
+        """The chance in per cent."""
+        return f"{100 * self.chance:.0f} %" if self.chance >= 0.01 else "< 1 %"
 
 
 class CheckUsed(Part):
