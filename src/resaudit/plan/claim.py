@@ -15,12 +15,11 @@ from pydantic import (
     Field,
     SerializeAsAny,
     SerializerFunctionWrapHandler,
-    ValidationError,
     model_serializer,
     model_validator,
 )
-from pydantic_core import InitErrorDetails
 
+from resaudit.base.errors import suggestion
 from resaudit.base.models import Model, validated
 from resaudit.base.papers import import_own
 from resaudit.base.text import counted
@@ -218,10 +217,8 @@ def _by_its_name(given: Any) -> Any:
     parameters, known = dict(given), checks_by_name()
     name = parameters.pop("check", None)
     if not isinstance(name, str) or name not in known:
-        wrong = InitErrorDetails(
-            type="literal_error", loc=("check",), input=name, ctx={"expected": ", ".join(sorted(known))}
-        )
-        raise ValidationError.from_exception_data("Check", [wrong])
+        hint = suggestion(str(name), sorted(known), elsewhere="'resaudit checks' lists them all")
+        raise ValueError(f"names the check {name!r}, which does not exist{hint}")
     return known[name].model_validate(parameters)
 
 
