@@ -291,18 +291,23 @@ def smoked(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Pa
     asked = ("scale=smoke", f"paths.data={CHECKOUT / 'data'}")
 
     def draw(folder: Path) -> None:
-        config, of_paper, results = load(asked), configured("scale=paper").figure, Path("results")
-        plan, layout = make_plan(config), Layout(config.paths)
         with chdir(folder):
-            for job in plan.jobs.values():
-                run_planned(job, results)
-            for name, part in plan.figures.items():
-                drawing = draw_job(part.figure, of_paper[name], config)
-                run_planned(drawing, results)
-                show(drawing, layout)
-            run_planned(AuditJob(config, asked), results)
+            config = load(asked)
+            draw_here(make_plan(config))
+            run_planned(AuditJob(config, asked), Path("results"))
 
     return made_once(tmp_path_factory, "smoke", draw)
+
+
+def draw_here(plan: Plan) -> None:
+    """Compute and draw the figures of a plan in this process, without the workflow."""
+    layout = Layout(plan.config.paths)
+    for job in plan.jobs.values():
+        run_planned(job, layout.results)
+    for name, part in plan.figures.items():
+        drawing = draw_job(part.figure, configured("scale=paper").figure[name], plan.config)
+        run_planned(drawing, layout.results)
+        show(drawing, layout)
 
 
 def show(drawing: Draw, layout: Layout) -> None:

@@ -18,20 +18,24 @@ from resaudit.claims.checks.depths import RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
 from resaudit.claims.checks.rows import epoch_at
 from resaudit.claims.checks.runs import ZeroOfExponent
+from resaudit.claims.comparison import compare_with_references
 from resaudit.figures import expected as doubled_runs
 from resaudit.figures.curves import snapshot_epochs
 from resaudit.figures.drawing import figure_module, write_csv
 from resaudit.figures.expected import ALONG, unexpected
 from resaudit.figures.tables import drawn
+from resaudit.plan.composition import load
 from resaudit.plan.experiment import Coordinates, Experiment
+from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from tests.claims.committed import TABLES, as_committed, claims_on, judged, planned, table_of
 from tests.claims.made import mentions, result
-from tests.conftest import configured
+from tests.conftest import configured, draw_here
 
 AT_LAPTOP = [name for name in TABLES if not name.startswith("scale_")]
 DEAR = {"identity_matters/theorem22", "identity_matters/theorem32"}
 """Tables that take half a minute each to be cut in every way."""
+OF_SECONDS = ("fig11", "identity_matters/table1", "shortcut_importance/fig03", "shortcut_importance/table1")
 VALUES = 5
 """Of a key with more values, so many are left out in turn."""
 UNDECIDED = {"inconclusive", "not run", "depends"}
@@ -95,6 +99,19 @@ def test_a_committed_table_is_what_the_plan_draws_and_no_other_is(name: str) -> 
             assert (unexpected(table.astype({key: float}), part) or "").startswith(key)
     for what, changed in with_impossible_counts(name, table):
         assert unexpected(changed, part) is not None, what
+
+
+@pytest.mark.workflow
+def test_tables_of_seconds_are_made_again(
+    mnist_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sees a table that today's rules would not make; ``python -m benchmarks.stale`` knows of the others."""
+    monkeypatch.chdir(tmp_path)
+    plan = make_plan(load(["device=cpu", f"paths.data={mnist_config.paths.data}", f"figures=[{','.join(OF_SECONDS)}]"]))
+    draw_here(plan)
+    said: list[str] = []
+    assert compare_with_references(plan, said.append) == [], said
+    assert all("agrees" in line for line in said)
 
 
 def test_there_are_tables_of_each_kind() -> None:
