@@ -55,6 +55,9 @@ def write():
 
 
 onstart:
+    files = [Path(name) for name in ("first", "nowhere")]
+    seen.update(in_storage=inside.in_storage, copies=str(inside.copies), exist=[inside.exists(file) for file in files])
+    seen["here"] = [inside.here(file).is_file() for file in files]
     seen.update(compares_params=inside.compares_params, targets=sorted(inside.targets))
     seen.update(unknown=inside.made_at(Path("nowhere")), made_at=inside.made_at(Path("first")))
     seen["waiting"] = sorted([job.rule.name, job.params.get("job"), sorted(other.rule.name for other in others)]
@@ -103,6 +106,9 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("unknown", None),
         ("waiting", [["first", "first/1", []], ["second", None, ["first"]]]),
         ("has", [True, False]),
+        ("in_storage", False),
+        ("copies", "."),
+        ("exist", [False, False]),
         ("limited", True),
         ("limited_then", False),
     ],
@@ -133,6 +139,20 @@ def test_a_file_is_made_again_or_its_past_forgotten(tmp_path: Path) -> None:
     assert waiting("changing=2") == []
     assert run(tmp_path, "--touch", "--forceall").returncode == 0
     assert waiting("changing=3") == ["all", "first", "second"]
+
+
+def test_what_a_storage_holds_is_known_and_copied(tmp_path: Path) -> None:
+    pytest.importorskip("snakemake_storage_plugin_fs")
+    storage = ("--default-storage-provider", "fs", "--default-storage-prefix", str(tmp_path / "store"))
+    assert run(tmp_path, *storage).returncode == 0
+    assert not (tmp_path / "first").exists()
+    assert run(tmp_path, *storage, "--forcerun", "second").returncode == 0
+    found = seen(tmp_path)
+    assert (found["in_storage"], found["exist"], found["here"]) == (True, [True, False], [True, False])
+    assert found["copies"].startswith(".snakemake/storage/fs/")
+    assert abs(found["made_at"] - (tmp_path / "store" / "first").stat().st_mtime) < 60
+    assert run(tmp_path, *storage, "--config", "mode=again").returncode == 0
+    assert [rule for rule, *_ in seen(tmp_path)["waiting"]] == ["all", "first", "second"]
 
 
 def test_jobs_that_failed_are_known_with_their_logs(tmp_path: Path) -> None:

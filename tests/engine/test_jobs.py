@@ -20,8 +20,9 @@ from resaudit.base.files import sha256_of, write_json, written_whole
 from resaudit.data.whiten import Moments, Whitened, summary
 from resaudit.jobs.checkpoints import Checkpoint, made_by
 from resaudit.jobs.job import Execution, Work
+from resaudit.jobs.plan_files import write_job
 from resaudit.jobs.results import save_arrays
-from resaudit.jobs.runner import device_of
+from resaudit.jobs.runner import device_of, run_job
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, execution_of, make_plan
@@ -136,14 +137,21 @@ def test_a_training_goes_on_only_from_its_own_rates_kernel_platform_and_code(
         assert f"another {said};" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("copies", "checkpoints"), [(Path(), Path("results/checkpoints")), (Path("copies"), Path("volume"))]
+)
 def test_a_checkpoint_stays_until_the_result_is_on_the_disk(
-    mnist_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copies: Path, checkpoints: Path, mnist_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What memory alone holds goes with the power: both files are synced while the checkpoint is there."""
+    """What memory alone holds goes with the power: both files are synced while the checkpoint is there.
+
+    Also where results are copies of what a storage holds, and checkpoints are on a volume.
+    """
+    monkeypatch.chdir(tmp_path)
     planned = plan("figures=[fig07]", "scale=smoke", f"paths.data={mnist_config.paths.data}")
     job = first_of(planned, "train")
-    run_planned(job.data, tmp_path)
-    checkpoint = tmp_path / "checkpoints" / job.key / "checkpoint"
+    run_planned(job.data, copies / "results")
+    checkpoint = tmp_path / checkpoints / job.key / "checkpoint"
     synced: dict[str, bool] = {}
     really = os.fsync
 
@@ -152,10 +160,13 @@ def test_a_checkpoint_stays_until_the_result_is_on_the_disk(
         really(file)
 
     monkeypatch.setattr(os, "fsync", noted)
-    run_planned(job, tmp_path, Execution(checkpoint_seconds=0))
+    write_job(job, Execution(checkpoint_seconds=0), Path("results"))
+    elsewhere = (checkpoints, copies) if copies.name else ()
+    run_job(job.key, Path("results"), None, *elsewhere)
     assert synced["trajectory"]
     assert synced["provenance"]
     assert not checkpoint.exists()
+    assert all(file.is_file() for file in job.written(tmp_path / copies / "results"))
 
 
 def test_a_name_never_stands_for_half_a_file(tmp_path: Path) -> None:

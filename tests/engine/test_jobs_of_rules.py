@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.base.errors import ConfigError, ResultsError
+from resaudit.base.errors import ConfigError
 from resaudit.cli.workflow import JobsOfRules, started_for
 from resaudit.jobs.job import Execution
+from resaudit.jobs.plan_files import read_job
 from resaudit.plan import composition
 from resaudit.plan.composition import load
-from resaudit.plan.plan import make_plan
+from resaudit.plan.plan import make_plan, with_inputs
 from tests.conftest import CHECKOUT
 from tests.refusals import refused
 
@@ -84,8 +85,18 @@ def test_a_process_for_one_job_reads_it_and_its_inputs_and_composes_no_figure(
         assert one.of(needed.kind, id=needed.id) == needed
         assert one.cost(needed) == whole.cost(needed)
     assert one.plan.figures == {}
-    with refused(ResultsError, "train/x"):
-        JobsOfRules(given, CHECKOUT / "config", False, ["train/x"])
+
+
+def test_a_process_for_one_job_writes_its_plan_where_no_disk_is_shared(tmp_path: Path) -> None:
+    given = ["scale=smoke", "figures=[demystifying_resnet/fig05]", f"paths.results={tmp_path}"]
+    job = next(iter(make_plan(load(given)).jobs_of("hessians").values()))
+    jobs = JobsOfRules(given, CHECKOUT / "config", writes=False, only=[job.key])
+    jobs.write_plan()
+    assert not list(tmp_path.iterdir())
+    assert jobs.of("hessians", id=job.id) == read_job(tmp_path, job.key)[0] == job
+    assert len(list(tmp_path.glob("plan/*/*"))) == len(with_inputs([job]))
+    with refused(ConfigError, "train/x"):
+        JobsOfRules(given, CHECKOUT / "config", False, ["train/x"]).of("train", id="x")
 
 
 def test_a_drawing_that_no_figure_has_is_refused(tmp_path: Path) -> None:

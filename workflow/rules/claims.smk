@@ -15,7 +15,7 @@ def matrices(_wildcards):
     return as_they_are(FILES.figure(f"{paper}/robustness", suffix) for paper in PLAN.config.claims for suffix in shown)
 
 
-def matrices_kept():
+def matrices_kept(_wildcards):
     """The committed matrices, which the page shows where there is no other."""
     kept = "figures/reference/{0}/robustness.json"
     return as_they_are(folder_of(paper) / kept.format(paper) for paper in PLAN.config.claims)
@@ -24,7 +24,7 @@ def matrices_kept():
 def inputs_of_audit(wildcards):
     """A page with claims that cannot be judged is made again by every run, which ends with them."""
     page = FILES.figures / "audit.json"
-    if has_unjudged(page):
+    if has_unjudged(INSIDE.here(page)):
         INSIDE.make_again([page])
     return inputs_of("audit")(wildcards)
 
@@ -34,8 +34,8 @@ rule audit:
         inputs_of_audit,
         [FILES.figure(name, suffix) for name in PLAN.figures for suffix in ("csv", "json", "svg")],
         matrices=matrices,
-        others=other_tables(),
-        kept=matrices_kept(),
+        others=other_tables,
+        kept=matrices_kept,
         spot_checks=as_they_are(sorted(FILES.results.glob(CHECKS))),
     output:
         # Updated: a job that fails leaves those of the run before.

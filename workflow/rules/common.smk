@@ -29,6 +29,8 @@ from resaudit.base.papers import as_words
 from resaudit.cli.insides import Insides
 from resaudit.cli.workflow import (
     JobsOfRules,
+    check_for_storage,
+    check_made_by_this_code,
     check_records_writable,
     end_in_words,
     errors_in_one_line,
@@ -67,7 +69,11 @@ with errors_in_one_line():
         started_for(sys.argv),
     )
     warn(JOBS.plan, JOBS.execution)
-    check_imported(JOBS.plan, JOBS.files.results)
+    if INSIDE.in_storage:
+        check_for_storage(JOBS.plan.config)
+    # Of the results that a storage holds there are copies here.
+    HERE = INSIDE.copies / JOBS.files.results
+    check_imported(JOBS.plan, HERE)
     JOBS.write_plan()
     if INSIDE.is_users:
         check_imports()
@@ -85,7 +91,14 @@ LOGS = RESULTS / "logs"
 # Job processes get papers_path on their command line.
 # An image has a Python of its own.
 RESAUDIT = shlex.join(["python" if INSIDE.in_containers else sys.executable, "-m", "resaudit", *as_words()])
-RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} --code {params.code} 2> {log:q}"
+# Snakemake runs a job again whose command has another text, which an option that is not given must not change.
+OPTIONS = ""
+if INSIDE.in_storage:
+    OPTIONS += " --copies {INSIDE.copies:q}"
+if PLAN.config.paths.checkpoints:
+    OPTIONS += " --checkpoints {PLAN.config.paths.checkpoints:q}"
+RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q}" + OPTIONS
+RUN += " --threads {threads} --code {params.code} 2> {log:q}"
 
 # Snakemake's own prefix, which this one would replace: without it only the last command of a rule could fail.
 # Where standard error was closed, Snakemake's log file takes its number, and shells would have none to write to.
@@ -122,20 +135,22 @@ def job(rule, wildcards):
 def inputs_of(rule):
     """The input files of a rule's jobs. Plan files and raw data, known by SHA-256, are `ancient`: dates do not count.
 
-    An imported result is a leaf: nothing of what it was computed from is needed, or makes it stale.
+    An imported result is a leaf: nothing of what it was computed from is needed, or makes it stale. A storage holds no
+    plan: the process that Snakemake starts for a job on another machine makes it.
     """
 
     def of(wildcards):
         asked = job(rule, wildcards)
+        planned = [] if INSIDE.in_storage else [ancient(plan_file(RESULTS, asked.key))]
         with errors_in_one_line():
-            imported = leaf_inputs(asked, RESULTS)
+            imported = leaf_inputs(asked, HERE)
         if imported is not None:
             # Of a result that was here before, or of a killed job, Snakemake knows something else.
             INSIDE.forget(asked.written(RESULTS))
-            return [ancient(file) for file in (plan_file(RESULTS, asked.key), *imported)]
+            return [*planned, *map(ancient, imported)]
         run_again_if_of_other_code(asked)
         reads = asked.reads(RESULTS)
-        return [ancient(plan_file(RESULTS, asked.key)), *(ancient(f) if is_raw_data(f) else f for f in reads)]
+        return [*planned, *(ancient(f) if is_raw_data(f) else f for f in reads)]
 
     return of
 
@@ -150,7 +165,11 @@ def run_again_if_of_other_code(asked):
 
     Snakemake itself compares the code, a param, of results that it has made or been told of (`--touch`) since.
     """
-    made = other_code_at(asked, RESULTS) if INSIDE.compares_params else None
+    if not INSIDE.compares_params:
+        return
+    if INSIDE.in_storage and INSIDE.made_at(asked.record(RESULTS)) is None:
+        INSIDE.here(asked.record(RESULTS))
+    made = other_code_at(asked, HERE)
     if made is not None and (INSIDE.made_at(asked.record(RESULTS)) or 0) < made:
         logger.info(f"other code: {asked.key} was made by other code, outside this folder's runs: it is made again")
         INSIDE.make_again(asked.written(RESULTS))
@@ -200,11 +219,12 @@ def figure_files(name):
     return [str(FILES.figure(name, suffix)) for suffix in SUFFIXES]
 
 
-def other_tables():
+def other_tables(_wildcards):
     """Tables of figures that are not chosen; the page shows those drawn earlier."""
     names = [name for name in PLAN.config.figure if name not in PLAN.figures]
     return as_they_are(FILES.figure(name, suffix) for name in names for suffix in ("csv", "json", "svg"))
 
 
 def as_they_are(files):
-    return [before_update(str(file)) for file in files if file.is_file()]
+    """Those of some files that are there; in a storage none but the run's own can be."""
+    return [before_update(str(file)) for file in files if INSIDE.exists(file)]

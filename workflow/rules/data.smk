@@ -8,7 +8,7 @@ for dataset, fetch in DATASETS.items():
             f"fetch_{dataset}"
         output:
             # A raw file that is there is no output: Snakemake removes outputs before a job starts, which may fail.
-            [file for file in fetch.written(RESULTS) if not os.path.exists(file)],
+            [file for file in fetch.written(RESULTS) if INSIDE.in_storage or not os.path.exists(file)],
         log:
             LOGS / "fetch" / f"{dataset}.log",
         benchmark:
@@ -24,4 +24,4 @@ for dataset, fetch in DATASETS.items():
         params:
             job=fetch.key,
         shell:
-            "{RESAUDIT} run {params.job} --results {RESULTS:q} 2>&1 | tee {log:q} >&2"
+            "{RESAUDIT} run {params.job} --results {RESULTS:q}" + OPTIONS + " 2>&1 | tee {log:q} >&2"

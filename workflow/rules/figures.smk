@@ -52,8 +52,8 @@ rule show:
     priority: 2
     localrule: True
     params:
-        drawn=lambda wildcards: job("show", wildcards).folder(RESULTS) / "figure",
-        shown=lambda wildcards: FILES.figures / wildcards.paper / wildcards.figure,
+        drawn=lambda wildcards, input: Path(input[0]).with_suffix(""),
+        shown=lambda wildcards, output: Path(output.csv).with_suffix(""),
         title=lambda wildcards: job("show", wildcards).figure.title,
         caption=lambda wildcards: job("show", wildcards).figure.full_caption,
     shell:

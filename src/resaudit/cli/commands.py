@@ -147,7 +147,17 @@ def _plan(overrides: Overrides) -> "Plan":
 )
 @click.option("--code", metavar="HASH", help="Hash of the job's code, for provenance and checkpoints.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPU threads.")
-def run(job: str, results: Path, code: str | None, threads: int) -> None:
+@click.option(
+    "--checkpoints",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of all checkpoints.  [default: checkpoints, in the folder of results]",
+)
+@click.option(
+    "--copies",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with copies of what a storage holds, inputs and results; the plan is not among them.",
+)
+def run(job: str, results: Path, code: str | None, threads: int, checkpoints: Path | None, copies: Path | None) -> None:
     """Run the job KIND/ID from results/plan/KIND/ID.json; its inputs must exist."""
     # Read by every numerical library when it is imported.
     for library in ("OMP", "MKL", "OPENBLAS"):
@@ -156,7 +166,7 @@ def run(job: str, results: Path, code: str | None, threads: int) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from resaudit.jobs.runner import run_job
 
-    run_job(job, results, code)
+    run_job(job, results, code, checkpoints, copies)
 
 
 @cli.command()

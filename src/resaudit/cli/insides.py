@@ -35,6 +35,25 @@ class Insides:
         return DeploymentMethod.APPTAINER in self._workflow.deployment_settings.deployment_method
 
     @property
+    def in_storage(self) -> bool:
+        """Whether a storage holds the files of the run (``--default-storage-provider``), and this machine copies."""
+        return self._workflow.storage_settings.default_storage_provider is not None
+
+    @property
+    def copies(self) -> Path:
+        """The folder of the copies of what a storage holds; the working directory if there is none."""
+        return Path(self._file(Path("results"))).parent
+
+    def exists(self, file: Path) -> bool:
+        """Whether a file of the run is there, in the storage if that holds it."""
+        known = self._file(file)
+        return bool(known.storage_object.exists()) if known.is_storage else file.is_file()
+
+    def here(self, file: Path) -> Path:
+        """A file of the run on this machine, copied from the storage if that holds it."""
+        return self._copied(self._file(file))
+
+    @property
     def targets(self) -> set[str]:
         """What the command line asks for."""
         return set(self._workflow.dag_settings.targets)
@@ -42,18 +61,18 @@ class Insides:
     def make_again(self, files: Iterable[Path]) -> None:
         """Have the jobs run that make files, though nothing that they read has changed."""
         if self.is_users:
-            self._workflow.dag.forcefiles.update(map(str, files))
+            self._workflow.dag.forcefiles.update(str(self._file(file)) for file in files)
 
     def made_at(self, file: Path) -> float | None:
         """When Snakemake made a file or was told to accept it (``--touch``), in seconds since 1970; None if never."""
-        known = self._workflow.persistence.metadata(IOFile(str(file)))
+        known = self._workflow.persistence.metadata(self._file(file))
         return None if known is None else known.endtime
 
     def forget(self, files: Iterable[Path]) -> None:
         """Forget how files were made."""
         if self.is_users:
             for file in files:
-                self._workflow.persistence.cleanup_metadata(IOFile(str(file)))
+                self._workflow.persistence.cleanup_metadata(self._file(file))
 
     def waiting(self) -> dict[Any, list[Any]]:
         """Snakemake's jobs that are still to be run, with the jobs that each waits for."""
@@ -65,9 +84,11 @@ class Insides:
         return any(job.rule.name == rule for job in self._workflow.dag.jobs)
 
     def failed(self) -> list[Any]:
-        """The jobs that failed for good; a group, as Slurm gets them, fails as one."""
-        failed = self._workflow.scheduler.failed
-        return [job for each in failed for job in (each if each.is_group() else [each])]
+        """The jobs that failed for good, their logs copied here; a group, as Slurm gets them, fails as one."""
+        failed = [job for each in self._workflow.scheduler.failed for job in (each if each.is_group() else [each])]
+        for log in (log for job in failed for log in job.log):
+            self._copied(log)
+        return failed
 
     @property
     def on_cluster(self) -> int | None:
@@ -100,3 +121,14 @@ class Insides:
         """
         if self._workflow.local_exec:
             self._workflow.scheduler.job_rate_limiter = None
+
+    def _file(self, file: Path) -> IOFile:
+        """A file as rules' inputs are; a storage's has the path of its copy here."""
+        return self._workflow.inputfile(file)
+
+    def _copied(self, file: IOFile) -> Path:
+        # By the plugin's own methods: Snakemake's wait for what calls this.
+        if file.is_storage and file.storage_object.exists():
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+            file.storage_object.retrieve_object()
+        return Path(file)

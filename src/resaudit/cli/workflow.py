@@ -22,7 +22,16 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from resaudit.audit.job import AuditJob
 from resaudit.audit.models import Shares, counts_in_words, refuse_unjudged, standing_of
 from resaudit.base.commands import resaudit_command
-from resaudit.base.errors import ConfigError, MachineError, PaperError, ResauditError, figures_named, least_name, listed
+from resaudit.base.errors import (
+    ConfigError,
+    MachineError,
+    PaperError,
+    ResauditError,
+    ResultsError,
+    figures_named,
+    least_name,
+    listed,
+)
 from resaudit.base.files import read_json
 from resaudit.base.papers import (
     KEY,
@@ -43,7 +52,7 @@ from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import draw_job
 from resaudit.jobs.code import check_torch
 from resaudit.jobs.job import Cost, Execution, Job
-from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
+from resaudit.jobs.plan_files import code_of, computing_kinds, plan_file, read_job, write_job
 from resaudit.plan.composition import check_under_variants, datasets, load
 from resaudit.plan.estimates import Estimates, cheapest_first, duration
 from resaudit.plan.models import Config, Layout
@@ -174,9 +183,9 @@ class JobsOfRules:
     Args:
         overrides: Hydra overrides, as of :func:`resaudit.plan.composition.load`.
         folder: folder of the configuration files.
-        writes: write jobs into the plan; Snakemake's own processes on other nodes must not.
+        writes: write jobs into the plan; Snakemake's own processes on other nodes write only what is not there.
         only: keys of the jobs that this process is started for; empty: all. Jobs are then read from the plan, and no
-            figure is composed.
+            figure is composed, if the plan is there.
 
     Attributes:
         overrides: the argument.
@@ -185,6 +194,9 @@ class JobsOfRules:
     def __init__(self, overrides: Sequence[str], folder: Path, writes: bool, only: Sequence[str] = ()) -> None:
         self._configuration = Files(folder)
         self.plans = Plans.composed(overrides, self._configuration, [] if only else None)
+        # On a machine that shares no disk with the user's nobody has written the plan.
+        if not all(plan_file(Path(self.plans.base.config.paths.results), key).is_file() for key in only):
+            self.plans, only = Plans.composed(overrides, self._configuration), ()
         self.plan = self.plans.base
         self.files = Layout(self.plan.config.paths)
         raw = (file for fetch in self.plan.jobs_of("fetch").values() for file in fetch.written(self.files.results))
@@ -218,8 +230,8 @@ class JobsOfRules:
                 yield ("robustness_matrix", paper), robustness_job(self.plans, paper, self._of_paper)
 
     def write_plan(self) -> None:
-        """Write the plan files of all configured figures."""
-        for job in self.plan.jobs.values():
+        """Write the plan files of all configured figures; in a job's own process nothing."""
+        for job in self.plan.jobs.values() if self._writes else ():
             self._planned(job)
 
     def long_in_words(self) -> list[str]:
@@ -302,9 +314,41 @@ class JobsOfRules:
 
     def _planned(self, job: Job) -> Job:
         self._jobs[job.key] = job
-        if self._writes:
+        if self._writes or not plan_file(self.files.results, job.key).is_file():
             write_job(job, self.execution, self.files.results, self._writes_again, self._written)
         return job
+
+
+def check_for_storage(config: Config) -> None:
+    """Check that a storage can hold the run's folders, and that jobs, which run among its copies, find the raw data."""
+    for key in ("data", "results", "figures"):
+        folder = Path(getattr(config.paths, key))
+        if folder.is_absolute() or ".." in folder.parts:
+            raise ConfigError(
+                f"is {folder}, but a storage holds folders of the working directory", place=f"paths.{key}"
+            )
+    for dataset in config.datasets():
+        if dataset.folder and not Path(dataset.folder).expanduser().is_absolute():
+            raise ConfigError(f"is {dataset.folder}; with a storage, give it from / on", place="dataset.folder")
+
+
+def check_made_by_this_code(jobs: JobsOfRules, inside: "Insides") -> None:
+    """Check that figures and their results are of this environment's code; jobs elsewhere may have had another."""
+    made, here = set[tuple[str, str]](), {(job.kind, code_of(job)) for job in jobs.plan.jobs.values()}
+    for name in jobs.plan.figures:
+        paper, figure = name.split("/")
+        drawing = jobs.of("show", paper=paper, figure=figure)
+        about = read_json(inside.here(jobs.files.figure(name, "json")))
+        made |= {
+            (drawing.kind, about["code"]),
+            *((kind, code) for kind, codes in about["codes"].items() for code in codes),
+        }
+        here.add((drawing.kind, code_of(drawing)))
+    if others := sorted({kind for kind, _ in made - here}):
+        raise ResultsError(
+            f"results of {listed(others)} are of other code than here; let the environment of jobs elsewhere be of "
+            f"this commit, and run again with --forcerun {' '.join(others)}"
+        )
 
 
 def check_modules(figures: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from resaudit.jobs.job import Cost, Job, Work
 from resaudit.plan.composition import load, scale_named
 from resaudit.plan.figure import Figure
 from resaudit.plan.models import SUFFIXES, Run
-from resaudit.plan.plan import FigurePlan, Plan, plan_figure
+from resaudit.plan.plan import FigurePlan, Plan, plan_figure, with_inputs
 from resaudit.plan.words import assumed, deviations, note
 from resaudit.runtime.progress import log
 
@@ -53,8 +53,9 @@ class Draw(Job):
         return self.folder(results) / "figure.json"
 
     def reads(self, results: Path) -> list[Path]:
-        """The results of the figure's jobs."""
-        return self.part.reads(results)
+        """The results of the figure's jobs, and the records of all that these rest on."""
+        jobs = with_inputs(self.part.jobs.values()).values()
+        return list(dict.fromkeys([*self.part.reads(results), *(job.record(results) for job in jobs if job.files)]))
 
     def written(self, results: Path, *names: str) -> list[Path]:
         """The table, the drawings and their record, ``figure.*``."""

@@ -18,9 +18,24 @@ from resaudit.runtime.limits import keep_memory, processors
 from resaudit.runtime.progress import log
 
 
-def run_job(key: str, results: Path, code: str | None = None) -> None:
-    """Run the job ``kind/id`` of a results folder's plan."""
+def run_job(
+    key: str, results: Path, code: str | None = None, checkpoints: Path | None = None, copies: Path | None = None
+) -> None:
+    """Run the job ``kind/id`` of a results folder's plan.
+
+    Args:
+        key: the job.
+        results: folder of all results, with the plan in it.
+        code: hash of the job's code; None: as it is now.
+        checkpoints: folder of all checkpoints; None: in that of results.
+        copies: folder with copies of what a storage holds, inputs and results, which all paths but those of the plan
+            and of checkpoints begin in; None: the working directory.
+    """
     job, execution = read_job(results, key)
+    checkpoints = (checkpoints or results / "checkpoints") / key
+    if copies:
+        checkpoints = checkpoints.absolute()
+        os.chdir(copies)
     if code and os.environ.get("APPTAINER_CONTAINER") and code != code_of(job):
         raise MachineError(
             f"the image {os.environ['APPTAINER_CONTAINER']} holds other code of {job.kind} than the checkout; build it "
@@ -30,7 +45,7 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     device = device_of(job, execution)
     name = "cpu" if device == "cpu" else sys.modules["torch"].cuda.get_device_name()
-    work = Work(results, execution, device, results / "checkpoints" / key, {"device": name}, code)
+    work = Work(results, execution, device, checkpoints, {"device": name}, code)
     keep_memory()
     made = job.run(work)
     if not job.files:

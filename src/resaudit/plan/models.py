@@ -80,11 +80,13 @@ class Paths(Model):
         data: raw data, by data set.
         results: results of jobs, with their plan, logs and checkpoints.
         figures: tables, drawings, and the audit with its page.
+        checkpoints: checkpoints of jobs at work, such as on a volume that outlives a machine; None: with the results.
     """
 
     data: Folder
     results: Folder
     figures: Folder
+    checkpoints: Folder | None = None
 
 
 class Run(Model):
