@@ -25,7 +25,7 @@ except ModuleNotFoundError:
     sys.exit("error: no resaudit here; in the clone: python -m pip install -c constraints.txt -e '.[torch]'")
 
 from resaudit.base.files import remove_partial
-from resaudit.base.papers import as_words
+from resaudit.base.papers import as_words, check_installed_from
 from resaudit.cli.insides import Insides
 from resaudit.cli.workflow import (
     JobsOfRules,
@@ -61,6 +61,8 @@ INSIDE = Insides(workflow)
 with errors_in_one_line():
     IMAGE = image_from(config, INSIDE.in_containers)
     ROOT = root_of(Path(str(workflow.current_basedir)), Path(str(workflow.basedir)))
+    if INSIDE.is_users:  # without a shared disk, jobs have the user's checkout and their image's package
+        check_installed_from(ROOT)
     check_records_writable()
     JOBS = JobsOfRules(
         overrides_from(config, sys.argv),

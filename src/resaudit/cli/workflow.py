@@ -36,7 +36,6 @@ from resaudit.base.files import read_json
 from resaudit.base.papers import (
     KEY,
     as_words,
-    check_installed_from,
     exits_heard,
     file_of_paper,
     is_checkout,
@@ -91,7 +90,6 @@ def root_of(rules: Path, entry: Path) -> Path:
             f"the Snakefile in {entry} uses this workflow, which runs only by itself: snakemake --snakefile "
             f"{folder / 'Snakefile'}; a paper of yours is added with --config papers_path=FOLDER"
         )
-    check_installed_from(folder)
     return folder if is_checkout(folder) else root()
 
 
