@@ -52,7 +52,7 @@ collect_ignore = ["example_paper"]
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
-WHOLE_FOLDERS = {"workflow", "faults", "cluster"}
+WHOLE_FOLDERS = {"workflow", "faults", "cluster", "clouds"}
 WHOLE_FIXTURES = {"browser", "finished", "site"}
 """What makes a test one of the workflow's tier, unless it is marked slow: its folder, or a fixture that it needs."""
 # Of the first tier in this order, all else before: what is fast, then what needs the smoke run, long files first.
