@@ -26,6 +26,7 @@ except ModuleNotFoundError:
 
 from resaudit.base.files import remove_partial
 from resaudit.base.papers import as_words, check_installed_from
+from resaudit.cli.commands import CHECKPOINTS
 from resaudit.cli.insides import Insides
 from resaudit.cli.workflow import (
     JobsOfRules,
@@ -93,14 +94,12 @@ LOGS = RESULTS / "logs"
 # Job processes get papers_path on their command line.
 # An image has a Python of its own.
 RESAUDIT = shlex.join(["python" if INSIDE.in_containers else sys.executable, "-m", "resaudit", *as_words()])
-# Snakemake runs a job again whose command has another text, which an option that is not given must not change.
-OPTIONS = ""
-if INSIDE.in_storage:
-    OPTIONS += " --copies {INSIDE.copies:q}"
-if PLAN.config.paths.checkpoints:
-    OPTIONS += " --checkpoints {PLAN.config.paths.checkpoints:q}"
+# Snakemake runs a job again whose command has another text, which what changes no result must not change.
+OPTIONS = " --copies {INSIDE.copies:q}" if INSIDE.in_storage else ""
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q}" + OPTIONS
 RUN += " --threads {threads} --code {params.code} 2> {log:q}"
+if PLAN.config.paths.checkpoints:
+    os.environ[CHECKPOINTS] = PLAN.config.paths.checkpoints
 
 # Snakemake's own prefix, which this one would replace: without it only the last command of a rule could fail.
 # Where standard error was closed, Snakemake's log file takes its number, and shells would have none to write to.

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 Overrides = tuple[str, ...]
 Command = Callable[..., None]
 STYLE = str(Path(__file__).parents[1] / "figures" / "print.mplstyle")
+CHECKPOINTS = "RESAUDIT_CHECKPOINTS"
+"""Environment variable: the folder of checkpoints, for jobs that Snakemake starts."""
 REQUEUE = 85
 """Exit status of a job that wrote a checkpoint on SIGTERM; a scheduler can requeue jobs with this status."""
 
@@ -149,6 +151,7 @@ def _plan(overrides: Overrides) -> "Plan":
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPU threads.")
 @click.option(
     "--checkpoints",
+    envvar=CHECKPOINTS,
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of all checkpoints.  [default: checkpoints, in the folder of results]",
 )
