@@ -66,6 +66,12 @@ def test_every_finding_begins_with_the_verdict_that_the_committed_tables_give(va
             assert f"\n## {claim.name}\n\n**{claim.standing.capitalize()}.**" in page, claim.id
 
 
+def test_every_claim_that_names_printed_numbers_finds_them(values: Any) -> None:
+    named = [(paper, claim) for paper in values.reduced.papers for claim in paper.claims if claim.printed]
+    assert len(named) > 9
+    assert [claim.id for paper, claim in named if not paper.beside(claim)] == []
+
+
 def test_a_number_that_moved_and_one_without_a_value_are_seen(values: Any, tmp_path: Path) -> None:
     text = "It is 9.9 times (0.3 to 77.7) at depth 64, and 5 % more.\n<!-- numbers: {} -->\n"
     name = "condition-smaller-at-every-loss"
