@@ -1,13 +1,15 @@
 """Runs that share no disk, and the profiles of clouds. Oracle: the same figure without a storage, byte by byte.
 
 Sees a job that reads or writes beside the bucket, one that its pod cannot start, a preemption that ends a run, a
-request that a plugin lowers. The bucket is a real server's; of Kubernetes there is a stand-in, of the others nothing.
+request that a plugin lowers. The bucket is a real server's; of Kubernetes there is a stand-in, of the others none.
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import prod
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -79,13 +81,29 @@ def test_pods_of_kubernetes_need_but_their_image_and_the_bucket(s3: S3, table: b
     assert jobs(in_bucket("s3://pods/run", "-n", cwd=tmp_path, environment=s3.environment)) == 0
 
 
+class Empty(BaseHTTPRequestHandler):
+    """Google's storage where nothing is stored."""
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        if name != "do_GET":
+            raise AttributeError(name)
+        return lambda: self.send_error(404)
+
+
+@pytest.fixture
+def googles_storage() -> Iterator[dict[str, str]]:
+    """The variable by which it is found."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield {"STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{server.server_port}"}
+        server.shutdown()
+
+
 @pytest.mark.parametrize("name", ["kubernetes", "googlebatch", "aws-batch"])
-def test_each_profile_is_planned(name: str, s3: S3, tmp_path: Path) -> None:
-    """With S3 in place of Google's storage, of which there is no server here."""
+def test_each_profile_is_planned(name: str, s3: S3, googles_storage: dict[str, str], tmp_path: Path) -> None:
     pytest.importorskip(f"snakemake_executor_plugin_{name.replace('-', '_')}")
-    run = in_bucket(
-        "s3://nothing/yet", "-n", "--profile", str(PROFILES / name), cwd=tmp_path, environment=s3.environment
-    )
+    environment = {**s3.environment, **googles_storage}
+    run = run_snakemake("-n", "--profile", str(PROFILES / name), *ASKED, cwd=tmp_path, environment=environment)
     assert run.returncode == 0, run.stderr[-3000:]
     assert {"fetch_mnist", "whiten", "train", "draw", "audit"} <= {rule for rule, _ in jobs_in(run)}
 
