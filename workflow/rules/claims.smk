@@ -23,9 +23,11 @@ def matrices_kept(_wildcards):
 
 def inputs_of_audit(wildcards):
     """A page with claims that cannot be judged is made again by every run, which ends with them."""
-    page = FILES.figures / "audit.json"
-    if has_unjudged(INSIDE.here(page)):
-        INSIDE.make_again([page])
+    audit = FILES.figures / "audit.json"
+    # Snakemake backs up what a job updates, but does not fetch it from a storage.
+    INSIDE.here(audit.with_suffix(".html"))
+    if has_unjudged(INSIDE.here(audit)):
+        INSIDE.make_again([audit])
     return inputs_of("audit")(wildcards)
 
 
