@@ -77,11 +77,11 @@ with errors_in_one_line():
     # Of the results that a storage holds there are copies here.
     HERE = INSIDE.copies / JOBS.files.results
     check_imported(JOBS.plan, HERE)
-    JOBS.write_plan()
     if INSIDE.is_users:
         check_imports()
-    DATASETS = JOBS.fetching()
     TARGETS = figure_targets(JOBS.plan.config, sys.argv)
+    JOBS.write_plan()
+    DATASETS = JOBS.fetching()
 
 if INSIDE.is_users:
     for line in (*left_out_in_words(JOBS.plan.config, JOBS.overrides), *JOBS.long_in_words()):

@@ -94,7 +94,6 @@ def forget_import(run: str, layout: Layout) -> tuple[str, list[str]]:
         The archive's SHA-256 and the jobs whose results were removed.
     """
     results = layout.results
-    hold_lock(results)
     keys = [path.parent.relative_to(results).as_posix() for path in sorted(results.glob(f"*/*/{IMPORTED}"))]
     archives = {key: origin.archive for key in keys if (origin := origin_of(results, key))}
     known = sorted({*archives.values(), *(record.archive for record in imports(results))})
@@ -103,6 +102,7 @@ def forget_import(run: str, layout: Layout) -> tuple[str, list[str]]:
     if len(matches) != 1:
         raise ConfigError(f"{run!r} names {len(matches)} imports; allowed: {listed([each[:12] for each in known])}")
     (archive,) = matches
+    hold_lock(results)
     # Snakemake draws again what is missing, not what was drawn from results that are gone.
     for record in _drawn_from(archive, [*layout.figures.glob("*/*.json"), *results.glob("draw/*/figure.json")]):
         for file in record.parent.glob(f"{record.stem}.*"):
