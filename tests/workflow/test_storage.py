@@ -73,7 +73,7 @@ def test_whoever_comes_uses_what_a_storage_holds_unless_other_code_made_it(
     stored: Path, finished: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "store").symlink_to(stored / "store")
-    assert NOTHING in run(tmp_path, "--dry-run", config=(THEOREM,)).stderr
+    assert NOTHING in run(tmp_path, "--dry-run", config=(THEOREM,)).stdout
     edited = copied_checkout(finished, tmp_path / "checkout")
     with (edited / "src/residual/demystifying_resnet/theory/checks.py").open("a", encoding="utf-8") as source:
         source.write("CHANGED = 1\n")
