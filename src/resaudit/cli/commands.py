@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from resaudit.base.errors import (
     INSTALL_TORCH,
@@ -322,7 +323,10 @@ def draw(context: click.Context, words: Overrides) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the fields of audit.json.")
 @click.option("--page", metavar="OUT.html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page too.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
+@click.pass_context
 def judge(
+    context: click.Context,
+    /,
     table: Path,
     claims: Path | None,
     check: str,
@@ -339,12 +343,18 @@ def judge(
     from resaudit.plan.overrides import Files
 
     if claims is not None:
+        with_both = ("table", "claims", "seed", "as_json", "page", "strict")
+        for option in (each for each in context.command.params if each.name not in with_both):
+            if context.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT:
+                raise click.UsageError(f"{option.opts[0]} asks for a claim of its own; give it, or --claims {claims}")
         sections = Files(claims.parent).read(claims.resolve())
     else:
         if not given["column"]:
             raise click.UsageError("give --value COLUMN with what was measured, or --claims CLAIMS.yaml")
         above, _, below = (compare or "").partition(":")
         chosen = dict(row.partition("=")[::2] for row in rows)
+        if len(chosen) < len(rows):
+            raise click.UsageError("--where gives a column twice; a line has one value of it, --per judges each")
         sections = judging.asked(check, given.pop("by"), above, below, rows=chosen, per=list(given.pop("per")), **given)
     judged = judging.judge_table(table, sections, seed)
     if page is not None:
