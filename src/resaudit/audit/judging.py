@@ -1,6 +1,8 @@
 """Judging a table of runs that no workflow drew: anybody's numbers, by the checks and intervals of claims."""
 
+import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,7 +71,7 @@ def asked(name: str, by: str | None, above: str, below: str, **given: Any) -> Tr
     known = checks_by_name()
     if name not in known:
         raise ConfigError(f"unknown check {name!r}{suggestion(name, sorted(known))}")
-    if "above" not in known[name].model_fields:
+    if not _compares(known[name]):
         given["per"] = [*([by] if by else []), *given["per"]]
         by = None
     elif not (by and above and below):
@@ -127,6 +129,10 @@ def _read(file: Path, seed: str | None) -> pd.DataFrame:
         table = pd.read_csv(file, keep_default_na=False, na_values=[""], low_memory=False)
     except (OSError, ValueError, OverflowError) as error:
         raise DataError(f"{file} cannot be read ({error}); give a CSV whose first line names the columns") from error
+    if not isinstance(table.index, pd.RangeIndex):  # pandas takes the first values of each line for its name
+        raise DataError(f"{file}: lines have more values than the first line has names; give each column a name")
+    if table.empty:
+        raise DataError(f"{file} has no line of values; give one line a run")
     if seed is not None and seed not in table:
         raise ConfigError(f"--seed: {file} has no column {seed!r}{suggestion(seed, list(map(str, table)))}")
     seed = seed or next((name for name in SEEDS if name in table), None)
@@ -151,22 +157,41 @@ def _claim(name: str, file: Path, section: Any) -> Claim:
 def _in_words(check: Check) -> str:
     """What a check measures, in a few words."""
     of = f" of {words(check.column)}" if hasattr(check, "column") else ""
-    compared = f", {check.above} against {check.below}" if hasattr(check, "above") and hasattr(check, "below") else ""
+    compared = f", {' against '.join(_compared(check))}" if _compared(check) else ""
     where = "".join(f", {column} {value}" for column, value in getattr(check, "rows", {}).items())
     return f"{words(check.name)}{of}{compared}{where}"
 
 
+def _compares(check: type[Check]) -> bool:
+    """Whether a check compares two groups of runs; ``above`` and ``below`` may also be bounds of a quantity."""
+    return "above" in check.model_fields and check.model_fields["above"].is_required()
+
+
+def _compared(check: Check) -> list[str]:
+    """The two groups of runs that a check compares, if it does."""
+    return [getattr(check, key) for key in ("above", "below")] if _compares(type(check)) else []
+
+
 def _groups(check: Check) -> list[str]:
     """The columns whose values say of what a line is a run."""
-    by = [getattr(check, "by", "")] if hasattr(check, "above") or hasattr(check, "bounds") else []
+    by = [getattr(check, "by", "")] if _compares(type(check)) or hasattr(check, "bounds") else []
     return list(dict.fromkeys([*by, *getattr(check, "per", []), *getattr(check, "rows", {})]))
+
+
+def _within(check: Check, table: pd.DataFrame) -> list[str]:
+    """The columns along which a check expects a run, or its number, several times: networks, depths, rates, steps."""
+    along = [getattr(check, key) for key in ("by", "against") if hasattr(check, key)]
+    if not _groups(check) or check.named:
+        along += ["network", "depth", "stage", *WITHIN]
+    along += [column for column in WITHIN if column in check.columns]
+    return [column for column in dict.fromkeys(along) if column in table and column not in _groups(check)]
 
 
 def _chosen(check: Check) -> list[tuple[str, str]]:
     """The values that a check names, with their columns."""
     by = getattr(check, "by", "")
-    groups = [getattr(check, key) for key in ("above", "below") if hasattr(check, key)]
-    return [*getattr(check, "rows", {}).items(), *((by, value) for value in (*groups, *getattr(check, "bounds", {})))]
+    groups = (*_compared(check), *getattr(check, "bounds", {}))
+    return [*getattr(check, "rows", {}).items(), *((by, value) for value in groups)]
 
 
 def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path) -> None:
@@ -178,17 +203,25 @@ def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path) -> None:
         if value not in (known := list(dict.fromkeys(table[column].astype(str)))):
             raise ConfigError(f"{name}: no line has {column} {value!r}{suggestion(value, known)}")
     quantity, groups = getattr(check, "column", None), _groups(check)
-    if quantity and not is_numeric_dtype(table[quantity]):
-        wrong = table[quantity][pd.to_numeric(table[quantity], errors="coerce").isna() & table[quantity].notna()]
-        raise DataError(
-            f"{file}: column {quantity} has {shown(wrong.iloc[0])} in line {wrong.index[0] + 2} ({len(wrong)} such "
-            "lines); allowed: numbers, all in one unit, and inf where a run diverged"
-        )
+    if quantity:
+        values = pd.to_numeric(table[quantity], errors="coerce")
+        # Whichever way a value goes, a run that diverged is inf: only that supports nothing.
+        wrong = table[quantity][(values.isna() & table[quantity].notna()) | (values == -math.inf)]
+        if len(wrong):
+            raise DataError(
+                f"{file}: column {quantity} has {shown(wrong.tolist()[0])} in line {wrong.index[0] + 2} ({len(wrong)} "
+                "such lines); allowed: numbers, all in one unit, and inf where a run diverged"
+            )
+    for column in (column for column in groups if is_numeric_dtype(table[column])):
+        as_text = pd.read_csv(file, usecols=[column], dtype=str)[column].str.strip()
+        for value, written in as_text.groupby(table[column]):
+            if len(ways := list(dict.fromkeys(written))) > 1:
+                raise DataError(f"{file}: {column} {listed(ways)} are all the number {value}; write each in one way")
     units = dict.fromkeys(found[1] for _, value in _chosen(check) if (found := _UNIT.search(value)))
     if len(units) > 1:
         raise DataError(f"{name}: the groups are in other units ({listed(units)}); give both in the same")
-    steps = [column for column in WITHIN if column in table and column in check.columns]
-    if not steps and table.duplicated(once := [*groups, "run"]).any():
+    steps = _within(check, table)
+    if table.duplicated(once := [*groups, *steps, "run"]).any():
         twice = table[table.duplicated(once, keep=False)]
         row = twice.iloc[0]
         place = listed(f"{column} {row[column]}" for column in once)
@@ -204,8 +237,13 @@ def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path) -> None:
 def _without_spread(check: Check, table: pd.DataFrame) -> Iterator[str]:
     """The groups whose runs all have one value, from which no spread is known."""
     quantity, groups = getattr(check, "column", None), _groups(check)
-    if not quantity or not groups or set(WITHIN) & set(check.columns):
+    if not quantity or not groups or _within(check, table):
         return
+    chosen = defaultdict[str, set[str]](set)
+    for column, value in _chosen(check):
+        chosen[column].add(value)
+    for column, values in chosen.items():
+        table = table[table[column].astype(str).isin(values)]
     for place, rows in table.groupby(groups, sort=False):
         if len(rows) > 1 and (rows[quantity] == rows[quantity].iloc[0]).all():
             named = listed(f"{column} {value}" for column, value in zip(groups, place, strict=True))
