@@ -10,7 +10,7 @@ import pytest
 from benchmarks.reruns import LAWS, POSITIVE, simulated, table
 
 from resaudit.claims.checks.rates import BestRateRatio
-from resaudit.claims.checks.runs import MedianOfRuns, ShareOfRuns
+from resaudit.claims.checks.runs import MeanOfRuns, MedianOfRuns, ShareOfRuns
 from resaudit.claims.records import TurnsOnRerun
 from resaudit.claims.reruns import turns_on_rerun
 from resaudit.claims.verdicts import judge
@@ -92,3 +92,17 @@ def test_what_no_rerun_can_turn_has_no_chance() -> None:
     exact = claim(*POSITIVE.checks.values(), runs=1)
     assert judge(exact, single, "laptop").verdict == "supported"
     assert turns_on_rerun(exact, single, judge(exact, single, "laptop")) is None
+
+
+def test_where_some_runs_diverged_no_chance_is_known() -> None:
+    """Of eight runs, each of which diverges once in four times, none or one does in a third of the reruns."""
+    check = claim(MeanOfRuns(column="value", per=["case"], at_most=5), runs=3)
+    for diverged, verdict in ((1, "inconclusive"), (2, "contradicted")):
+        values = [np.inf] * diverged + np.linspace(1.5, 2.5, 8 - diverged).tolist()
+        rows = pd.DataFrame({"case": "a", "run": range(8), "value": values})
+        found = judge(check, rows, "laptop")
+        assert found.verdict == verdict
+        assert turns_on_rerun(check, rows, found) is None
+    # Two runs of each case, which is too few.
+    rows = pd.DataFrame({"case": list("aabb"), "run": [0, 1, 1, 2], "value": [1.0, 2.0, 1.0, 2.0]})
+    assert turns_on_rerun(check, rows, judge(check, rows, "laptop")) is None

@@ -33,7 +33,10 @@ Place = tuple[Check, CheckResult, Measured, Point]
 
 
 def turns_on_rerun(claim: Claim, table: pd.DataFrame, judgement: Judgement) -> TurnsOnRerun | None:
-    """The chance that a rerun turns a verdict; None if no effect has a spread over runs, or the sample is too small.
+    """The chance that a rerun turns a verdict; None if it is not known.
+
+    So it is if no effect has a spread over runs, the sample is too small, or some runs diverged and made an effect
+    infinite: how the others are spread is then in no replicate.
 
     Args:
         claim: the claim with its checks.
@@ -47,6 +50,8 @@ def turns_on_rerun(claim: Claim, table: pd.DataFrame, judgement: Judgement) -> T
         check = claim.checks[result.name]
         measured = check.measure(table, claim.needs.runs)
         places += [(check, result, measured, point) for point in measured.points]
+    if not places or any(map(_has_unknown_spread, (effect for *_, point in places for effect in point.effects))):
+        return None
     least = AGAINST.index("inconclusive" if any(result.lacking for result in judgement.checks) else "supported")
     is_summed = all(map(_is_one_share, places))
     reruns = OF_RATES if any(point.again for *_, point in places) else RERUNS
@@ -66,6 +71,12 @@ def _simulated(places: Sequence[Place], least: int, reruns: int) -> np.ndarray:
     drawn = Reruns(reruns)
     codes = np.max([drawn.verdicts(place) for place in places], axis=0)
     return np.bincount(np.maximum(codes, least), minlength=len(AGAINST)) / reruns
+
+
+def _has_unknown_spread(effect: Effect) -> bool:
+    """Whether runs diverged, not all, and the mean with them is infinite."""
+    hits, runs = effect.diverged
+    return 0 < hits < runs and bool(effect.replicates) and not np.isfinite(effect.value)
 
 
 def _is_one_share(place: Place) -> bool:
