@@ -95,6 +95,7 @@ def test_page_and_terminal_count_the_same_and_say_what_another_seed_does(folder:
         (claim(GOOD, GOOD, BAD, fitted="to it"), ("1 of 1", "first")),
         (claim(GOOD, BAD, GOOD, OPEN, seed=BAD), ()),
         (claim(OPEN, OPEN, GOOD, BAD), ()),
+        (claim(GOOD, BAD, BAD, BAD), ()),  # as the reduction alone makes it
     ],
 )
 def test_the_readings_with_the_opposite_verdict_stand_beside_it(
@@ -128,6 +129,7 @@ def test_the_shares_count_what_the_rows_say(folder: Path) -> None:
     """Controls are no readings; of the seed's verdict the control's is the measure; a stale matrix gives nothing."""
     made = [claim(GOOD, GOOD, BAD, OPEN, GOOD, seed=GOOD), claim(BAD, OPEN, OPEN, None, GOOD, seed=BAD)]
     made += [claim(GOOD, None, None, GOOD, None, seed=None, fitted="to it"), claim(GOOD, GOOD)]
+    made += [claim(GOOD, GOOD, OPEN), claim(GOOD, BAD, BAD)]
     whole = check_audit(example.audit(folder))
     fresh = [example.judged(each | {"id": f"x/c{i}"}) for i, each in enumerate(made)]
     of = [
@@ -135,9 +137,9 @@ def test_the_shares_count_what_the_rows_say(folder: Path) -> None:
         for stale in (None, "old")
     ]
     shares = shares_of(of[:1])
-    assert (shares.reproducible.count, shares.reproducible.of) == (2, 4)
-    assert (shares.robust.count, shares.robust.of, shares.opposite) == (3, 6, 2)
-    assert (shares.unmoved.count, shares.unmoved.of) == (1, 3)
+    assert (shares.reproducible.count, shares.reproducible.of) == (4, 6)
+    assert (shares.robust.count, shares.robust.of, shares.opposite) == (4, 8, 2)
+    assert (shares.unmoved.count, shares.unmoved.of) == (2, 5)
     assert (shares.replicable.count, shares.replicable.of) == (1, 2)
     assert shares_of(of[:1], {"x/c3"}).reproducible.of == 1
     assert (shares_of(of[1:]).robust.of, shares_of(of[1:]).replicable.of) == (0, 0)

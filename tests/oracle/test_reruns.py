@@ -7,8 +7,9 @@ runs that turn one by one, a law of counts that is not theirs, and a chance wher
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.reruns import LAWS, POSITIVE, simulated, table
+from benchmarks.reruns import LAWS, POSITIVE, simulated, table, verdicts
 
+from resaudit.claims.checks.groups import RatioOfMeans
 from resaudit.claims.checks.rates import BestRateRatio
 from resaudit.claims.checks.runs import MeanOfRuns, MedianOfRuns, ShareOfRuns
 from resaudit.claims.records import TurnsOnRerun
@@ -40,6 +41,31 @@ def test_comparisons_of_the_same_runs_turn_together() -> None:
     assert 0.1 < turns(check, one).chance < 0.5
     assert turns(check, one) == turns(check, many)
     assert 0.005 < turns(check, one).error < 0.02
+
+
+@pytest.mark.parametrize("runs", [3, 10])
+def test_verdicts_have_the_shares_of_runs_drawn_from_the_laws_that_these_may_have(runs: int) -> None:
+    """A true variance, a true mean and other runs, one after the other, with Student's t of each rerun."""
+    exponents = np.linspace(-1, 1, runs) * 0.3 + {3: 1.0, 10: 0.2}[runs]
+    rng, draws = np.random.default_rng(3), 50_000
+    true = exponents.std(ddof=1) * np.sqrt((runs - 1) / rng.chisquare(runs - 1, draws))
+    means = exponents.mean() + true / np.sqrt(runs) * rng.standard_normal(draws)
+    again = means[:, None] + true[:, None] * rng.standard_normal((draws, runs))
+    expected = np.bincount(verdicts(again), minlength=3) / draws
+    found = turns(POSITIVE.checks["mean"], table(exponents)).verdicts
+    shares = [found.get(verdict, 0) for verdict in ("supported", "contradicted", "inconclusive")]
+    assert shares == pytest.approx(expected, abs=0.04)
+
+
+def test_a_rerun_is_contradicted_at_the_level_that_the_comparisons_share_and_lacks_what_this_run_lacks() -> None:
+    exponents = np.linspace(-1, 1, 10) - 0.6
+    one, many = (turns(POSITIVE.checks["mean"], table(exponents, places)).verdicts for places in (1, 20))
+    assert 0.1 < many["contradicted"] < one["contradicted"] - 0.2
+    alone = table(exponents + 9).query("run < 2").assign(place=1)
+    lacking, rows = claim(*POSITIVE.checks.values(), runs=3), pd.concat([table(exponents + 9), alone])
+    found = turns_on_rerun(lacking, rows, judge(lacking, rows, "laptop"))
+    assert found
+    assert found.verdicts == {"inconclusive": 1}
 
 
 @pytest.mark.parametrize("hits", [(192,), (192, 195)])
@@ -103,6 +129,10 @@ def test_where_some_runs_diverged_no_chance_is_known() -> None:
         found = judge(check, rows, "laptop")
         assert found.verdict == verdict
         assert turns_on_rerun(check, rows, found) is None
+    check = claim(RatioOfMeans(column="value", by="case", above="a", below="b", at_most=9), runs=3)
+    rows = pd.DataFrame({"case": list("aaabbb"), "run": [0, 1, 2] * 2, "value": [1.0, 2, 3, 1, 2, np.inf]})
+    assert turns_on_rerun(check, rows, judge(check, rows, "laptop")) is None
     # Two runs of each case, which is too few.
+    check = claim(MeanOfRuns(column="value", per=["case"], at_most=5), runs=3)
     rows = pd.DataFrame({"case": list("aabb"), "run": [0, 1, 1, 2], "value": [1.0, 2.0, 1.0, 2.0]})
     assert turns_on_rerun(check, rows, judge(check, rows, "laptop")) is None

@@ -98,7 +98,7 @@ def change_counts(claim: JudgedClaim) -> Counted:
 def readings_of(claim: JudgedClaim, matrix: Robustness | None) -> dict[str, str]:
     """The verdict under every other reading that a claim's evidence depends on, by id; none from a stale matrix.
 
-    It is ``opposite`` to the claim's own, ``same`` as the control's, or as :func:`changes_of` has it.
+    It is ``same`` as the control's, else ``opposite`` to the claim's own, or as :func:`changes_of` has it.
     """
     if matrix is None or matrix.stale is not None:
         return {}
@@ -106,7 +106,10 @@ def readings_of(claim: JudgedClaim, matrix: Robustness | None) -> dict[str, str]
     tried = {each.id: each.verdict for each in claim.variants if each.verdict and each.id not in CONTROLS}
     changes = {key: change for key, change in changes_of(claim).items() if key in tried}
     moved_to = {key: change.after if change.changes else "same" for key, change in changes.items()}
-    return {key: "opposite" if tried[key] == opposite else verdict for key, verdict in moved_to.items()}
+    return {
+        key: "opposite" if tried[key] == opposite and verdict != "same" else verdict
+        for key, verdict in moved_to.items()
+    }
 
 
 def opposed(claim: JudgedClaim, matrix: Robustness | None) -> str:

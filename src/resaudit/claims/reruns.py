@@ -74,9 +74,9 @@ def _simulated(places: Sequence[Place], least: int, reruns: int) -> np.ndarray:
 
 
 def _has_unknown_spread(effect: Effect) -> bool:
-    """Whether runs diverged, not all, and the mean with them is infinite."""
+    """Whether runs diverged, not all, and the mean with them is infinite; relative to that, the effect is zero."""
     hits, runs = effect.diverged
-    return 0 < hits < runs and bool(effect.replicates) and not np.isfinite(effect.value)
+    return 0 < hits < runs and bool(effect.replicates) and (effect.value == 0 or not np.isfinite(effect.value))
 
 
 def _is_one_share(place: Place) -> bool:
