@@ -158,6 +158,8 @@ def test_each_data_set_is_judged_and_only_the_lines_asked_for(tmp_path: Path) ->
     assert both.startswith("ratio-of-means: supported")
     assert "data x" not in both
     assert_exits(in_process(*asked[:-2], cwd=tmp_path), "ours, run 1", "2, 8")
+    means = ("judge", "runs.csv", "--check", "mean_of_runs", *GROUPS[:2], *GROUPS[4:], *asked[6:])
+    assert "method ours, data x: 0.81 " in in_process(*means, cwd=tmp_path).stdout
 
 
 def test_a_file_of_claims_takes_no_options_of_a_claim(tmp_path: Path) -> None:

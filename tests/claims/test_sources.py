@@ -43,9 +43,21 @@ def test_a_pdf_with_ligatures_and_hyphens_has_the_sentence(tmp_path: Path) -> No
     page.savefig(tmp_path / "paper.pdf")
     sentence = sentence_of("first experiments the share of heads is close to the probability of heads")
     assert list(find([sentence], text_of(tmp_path / "paper.pdf"))) == [sentence]
+    assert find([sentence_of("HEADS; see [3]")], text_of(tmp_path / "paper.pdf"))  # the last words
     assert not find([sentence_of("the share of tails is close")], text_of(tmp_path / "paper.pdf"))
     (tmp_path / "damaged.pdf").write_bytes((tmp_path / "paper.pdf").read_bytes()[:900])
     assert_exits(in_process("sources", "damaged.pdf", cwd=tmp_path), "damaged.pdf")
+
+
+def test_an_encrypted_pdf_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pypdf = pytest.importorskip("pypdf", reason="no pypdf here: pip install pypdf")
+
+    def needs(_file: Path) -> None:
+        raise pypdf.errors.DependencyError("cryptography>=3.1 is required for AES algorithm")
+
+    monkeypatch.setattr(pypdf, "PdfReader", needs)
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.7")
+    assert_exits(in_process("sources", "paper.pdf", cwd=tmp_path), "paper.pdf", "cryptography")
 
 
 @pytest.mark.usefixtures("no_paper_stays")
@@ -70,3 +82,20 @@ def test_what_was_found_is_shown_and_recorded_until_the_sentences_change(tmp_pat
         file.write(f"  - {{words: 2, sha256: '{'0' * 64}'}}\n")
     assert checked_claims("adam", results) == []
     assert_exits(found("copy.txt"), "1 of 1", "adam/scale-free-steps")
+
+
+@pytest.mark.usefixtures("no_paper_stays")
+def test_one_claim_may_be_asked_for(tmp_path: Path) -> None:
+    folder = shutil.copytree(CHECKOUT / "examples", tmp_path / "papers")
+    (tmp_path / "copy.txt").write_text(SAID, encoding="utf-8")
+    there, absent = sentence_of(SAID), "{words: 2, sha256: '" + "0" * 64 + "'}"
+    (folder / "config" / "paper" / "adam" / "sentences.yaml").write_text(
+        f"scale-free-steps: [{{words: {there.words}, sha256: '{there.sha256}'}}]\nadagrad-limit: [{absent}]\n",
+        encoding="utf-8",
+    )
+    settings = (f"papers_path={folder}", f"paths.results={tmp_path}")
+    alone = in_process("sources", "copy.txt", "scale-free-steps", *settings, cwd=tmp_path)
+    assert alone.returncode == 0, alone.stderr
+    assert [line.split()[0] for line in alone.stdout.splitlines() if line[0] != " "] == ["adam/scale-free-steps"]
+    assert_exits(in_process("sources", "copy.txt", "adagrad-limit", *settings, cwd=tmp_path), "1 of 1", "adagrad")
+    assert_exits(in_process("sources", "copy.txt", *settings, cwd=tmp_path), "1 of 2", "adagrad")

@@ -79,10 +79,12 @@ def text_of(file: Path) -> str:
 
 def _by_pypdf(file: Path) -> str:
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+    from pypdf.errors import DependencyError, PyPdfError
 
     try:
         return "\n".join(page.extract_text() for page in PdfReader(file).pages)
+    except DependencyError as error:  # as publishers' own, encrypted without a password, raise
+        raise MachineError(f"{file} cannot be read here ({error}); install that, or give its text as a file") from error
     except (PyPdfError, ValueError, KeyError, TypeError) as error:  # as damaged ones raise
         raise DataError(f"{file} cannot be read ({error}); get it again") from error
 
