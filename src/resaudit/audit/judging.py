@@ -183,7 +183,6 @@ def _within(check: Check, table: pd.DataFrame) -> list[str]:
     along = [getattr(check, key) for key in ("by", "against") if hasattr(check, key)]
     if not _groups(check) or check.named:
         along += ["network", "depth", "stage", *WITHIN]
-    along += [column for column in WITHIN if column in check.columns]
     return [column for column in dict.fromkeys(along) if column in table and column not in _groups(check)]
 
 
