@@ -10,7 +10,7 @@ import pytest
 from benchmarks.reruns import LAWS, POSITIVE, simulated, table, verdicts
 
 from resaudit.claims.checks.groups import RatioOfMeans
-from resaudit.claims.checks.rates import BestRateRatio
+from resaudit.claims.checks.rates import BestRateRatio, FinalLossRatio
 from resaudit.claims.checks.runs import MeanOfRuns, MedianOfRuns, ShareOfRuns
 from resaudit.claims.records import TurnsOnRerun
 from resaudit.claims.reruns import turns_on_rerun
@@ -108,6 +108,12 @@ def test_medians_and_best_rates_are_found_anew_in_each_rerun() -> None:
     )  # fmt: skip
     assert turns(faster, apart).chance == 0
     assert turns(faster, near).chance > 0.1
+
+
+def test_rates_that_are_tied_with_opposite_verdicts_are_so_in_a_rerun() -> None:
+    of_rates = {"a": {0.01: 9.0, 0.1: 1.0, 1.0: 9.0}, "b": {0.01: 9.0, 0.1: 1.0, 1.0: 1.05}}
+    rows = sweep({name: lambda _, rate, of=of: of[rate] for name, of in of_rates.items()}, factor=1.001)
+    assert turns(FinalLossRatio(network="a", others=["b"], at_most=1.02), rows).verdicts == {"depends": 1}
 
 
 def test_what_no_rerun_can_turn_has_no_chance() -> None:

@@ -89,7 +89,8 @@ class JudgedClaim(Statement, Judgement):
     deciding_command: str | None = None
     """The command for that; null where there is none."""
     turns_on_rerun: TurnsOnRerun | None = None
-    """How likely a rerun turns the verdict; null where no effect has a spread over runs or the sample is too small."""
+    """How likely a rerun turns the verdict; null where no effect has a spread over runs, the sample is too small or a
+    diverged run makes an effect infinite."""
     evidence: PairId
     """The figure whose table is the evidence, even if it has not been drawn."""
     data: str | None = None
