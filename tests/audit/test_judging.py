@@ -46,6 +46,7 @@ def with_value(place: int, value: object) -> list[tuple[str, object]]:
             ("2 and 3",),
         ),
         (("--at-most", "1", "--paired"), None, "123124", ("3", "4")),
+        (("--at-most", "1", "--paired"), None, "123456", ("pairs", "--seed")),
         (("--at-most", "1"), with_value(4, "-inf"), "123123", ("-inf", "line 6", "inf where")),
         (("--at-most", "1"), [(method, f"{value},") for method, value in RUNS], "123123", ("more values",)),
         (
@@ -134,6 +135,14 @@ def test_runs_that_all_have_one_value_decide_nothing_whatever_tells_the_groups(t
     (tmp_path / "runs.csv").write_text("\n".join(["learning_rate,run,error", *lines, ""]), encoding="utf-8")
     options = ("--group", "learning_rate", "--compare", "0.1:0.01", "--value", "error", "--at-most", "0.9")
     assert "inconclusive" in in_process("judge", "runs.csv", *options, cwd=tmp_path).stdout.split("\n")[0]
+
+
+def test_groups_in_the_column_that_numbers_runs_are_refused(tmp_path: Path) -> None:
+    lines = [f"{method},{seed},{value}" for (method, value), seed in zip(RUNS, "123123", strict=True)]
+    (tmp_path / "runs.csv").write_text("\n".join(["run,seed,error", *lines, ""]), encoding="utf-8")
+    for seeds in ((), ("--seed", "seed")):
+        refusal = in_process("judge", "runs.csv", "--group", "run", *GROUPS[2:], "--at-most", "1", *seeds, cwd=tmp_path)
+        assert_exits(refusal, "column run", "another name")
 
 
 @pytest.mark.parametrize("lines", [RUNS[::-1], [RUNS[i] for i in (1, 5, 0, 3, 2, 4)]])

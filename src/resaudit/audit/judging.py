@@ -198,10 +198,16 @@ def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path) -> None:
     for column in (*check.columns, *check.reads):
         if column not in table:
             raise ConfigError(f"{name}: {file} has no column {column!r}{suggestion(column, list(map(str, table)))}")
+    if "run" in _groups(check):
+        raise ConfigError(f"{name}: the column run numbers the runs; give the one that tells groups another name")
     for column, value in _chosen(check):
         if value not in (known := list(dict.fromkeys(table[column].astype(str)))):
             raise ConfigError(f"{name}: no line has {column} {value!r}{suggestion(value, known)}")
     quantity, groups = getattr(check, "column", None), _groups(check)
+    if getattr(check, "paired", False) and table["run"].is_unique:
+        raise ConfigError(
+            f"{name}: no two lines have one seed, so no runs are pairs; give --seed COLUMN, or do not pair"
+        )
     if quantity:
         values = pd.to_numeric(table[quantity], errors="coerce")
         # Whichever way a value goes, a run that diverged is inf: only that supports nothing.
