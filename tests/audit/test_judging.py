@@ -66,6 +66,43 @@ def test_what_cannot_be_judged_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "options", "facts"),
+    [
+        (",", ";", (), ("';'", "commas")),
+        (",", "\t", (), ("commas",)),
+        ("method,", "# my runs\nmethod,", (), ("more values", "names")),
+        ("0.81", "0,81", (), ("more values", "names")),
+        ("seed,error", "error,error", (), ("two columns 'error'",)),
+        ("ours,2", "Ours ,2", (), ("'ours'", "'Ours '")),
+        ("base", "b\udce4se", (), ("UTF-8",)),
+        ("", "", ("--where", "method=ours"), ("'base'", "method ours")),
+        ("", "", ("--where", "method"), ("COLUMN=VALUE",)),
+        ("", "", ("--compare", "ours:ours"), ("itself",)),
+        ("", "", ("--per", "data"), ("allowed: method, seed, error",)),
+        ("seed", "try", ("--paired",), ("--seed",)),
+        ("", "", ("--check", "monotone_runs"), ("direction", "--claims")),
+        ("", "", ("--claims", "claims.yaml"), ("--value", "--compare")),
+    ],
+)
+def test_slips_of_a_table_or_of_options_are_refused(
+    old: str, new: str, options: tuple[str, ...], facts: tuple[str, ...], tmp_path: Path
+) -> None:
+    judged(tmp_path)
+    table = tmp_path / "runs.csv"
+    slip = table.read_text(encoding="utf-8").replace(old, new) if old else table.read_text(encoding="utf-8")
+    table.write_bytes(slip.encode("utf-8", "surrogateescape"))
+    (tmp_path / "claims.yaml").write_text("better: {checks: {}}", encoding="utf-8")
+    given = (*GROUPS, "--at-most", "0.95", *options)
+    assert_exits(in_process("judge", "runs.csv", *given, cwd=tmp_path), *facts)
+
+
+def test_a_claim_whose_name_is_no_id_is_refused(tmp_path: Path) -> None:
+    claim = {"checks": {"mean": {"check": "mean_of_runs", "column": "error", "per": ["method"], "at_most": 1}}}
+    (tmp_path / "claims.yaml").write_text(json.dumps({"My claim": claim}), encoding="utf-8")
+    assert_exits(judged(tmp_path, "--claims", "claims.yaml"), "'My claim'")
+
+
+@pytest.mark.parametrize(
     ("threshold", "runs", "verdict", "facts"),
     [
         ("0.95", RUNS, "supported", ["n = 3"]),

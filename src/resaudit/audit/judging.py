@@ -12,7 +12,7 @@ from pandas.api.types import is_numeric_dtype
 
 from resaudit.base.errors import ConfigError, DataError, TableError, VerdictError, in_one_line, listed, suggestion
 from resaudit.base.files import sha256_of, written_whole
-from resaudit.base.models import Id, Part, Sha256, shown, validated
+from resaudit.base.models import ID, Id, Part, Sha256, shown, validated
 from resaudit.base.text import counted, effect_and_interval, folded
 from resaudit.claims.checks.rows import words
 from resaudit.claims.records import UNJUDGED, Judgement
@@ -71,6 +71,7 @@ def asked(name: str, by: str | None, above: str, below: str, **given: Any) -> Tr
     known = checks_by_name()
     if name not in known:
         raise ConfigError(f"unknown check {name!r}{suggestion(name, sorted(known))}")
+    fields = known[name].model_fields
     if not _compares(known[name]):
         given["per"] = [*([by] if by else []), *given["per"]]
         by = None
@@ -79,6 +80,14 @@ def asked(name: str, by: str | None, above: str, below: str, **given: Any) -> Tr
     every = {"check": name, "by": by, "above": above, "below": below, **given}
     parameters = {key: value for key, value in every.items() if value is not None and value is not False}
     parameters = {key: value for key, value in parameters.items() if value not in ("", [], {})}
+    if "per" in fields and fields["per"].is_required() and "per" not in parameters:
+        raise ConfigError(f"{name} measures each group of runs; give --group COLUMN")
+    without = [key for key, field in fields.items() if field.is_required() and key not in parameters]
+    if wrong := [*without, *(key for key in parameters if key not in ("check", *fields))]:
+        raise ConfigError(
+            f"{name} asks for other parameters than these options ({listed(wrong)}); write it in a file for --claims "
+            "('resaudit checks' has its parameters)"
+        )
     return {name.replace("_", "-"): {"checks": {"effect": parameters}}}
 
 
@@ -90,12 +99,17 @@ def judge_table(file: Path, sections: Tree, seed: str | None = None) -> JudgedTa
         sections: claims by id as in a claims.yaml; only ``checks`` must be there.
         seed: the column that numbers the runs; None: :data:`SEEDS`, else each line is a run.
     """
-    table = _read(file, seed)
+    table = _read(file)
+    columns = list(map(str, table))
+    if seed is not None and seed not in columns:
+        raise ConfigError(f"--seed: {file} has no column {seed!r}{suggestion(seed, columns)}")
+    seed = seed or next((name for name in SEEDS if name in columns), None)
+    table = table.assign(run=table[seed] if seed else table.index + 2)
     import_checks()
     claims = {str(name): _claim(str(name), file, section) for name, section in sections.items()}
     for name, claim in claims.items():
         for check in claim.checks.values():
-            _refuse(name, check, table, file)
+            _refuse(name, check, table, file, columns)
     try:
         judged = {name: judge(claim, table, claim.needs.scales[0]) for name, claim in claims.items()}
     except TableError as error:
@@ -123,26 +137,34 @@ def _with_notes(name: str, claim: Claim, judgement: Judgement, table: pd.DataFra
     )
 
 
-def _read(file: Path, seed: str | None) -> pd.DataFrame:
-    """The table, with a column ``run``."""
+def _read(file: Path) -> pd.DataFrame:
+    """The table, in whose first line every column has a name of its own."""
+    how: dict[str, Any] = {"keep_default_na": False, "na_values": [""], "skipinitialspace": True}
     try:
-        table = pd.read_csv(file, keep_default_na=False, na_values=[""], low_memory=False)
+        first = pd.read_csv(file, header=None, nrows=1, dtype=str, **how)
+        table: pd.DataFrame = pd.read_csv(file, low_memory=False, **how)
     except (OSError, ValueError, OverflowError) as error:
-        raise DataError(f"{file} cannot be read ({error}); give a CSV whose first line names the columns") from error
-    if not isinstance(table.index, pd.RangeIndex):  # pandas takes the first values of each line for its name
-        raise DataError(f"{file}: lines have more values than the first line has names; give each column a name")
+        wanted = "give a CSV in UTF-8 whose first line names the columns"
+        raise DataError(f"{file} cannot be read ({error}); {wanted}") from error
+    names = first.iloc[0].dropna()
+    if len(names) == 1 and (mark := next((mark for mark in ";\t|" if mark in names.iloc[0]), None)):
+        raise DataError(f"{file} has {mark!r} between its columns; write commas there, and 0.5 for 0,5")
+    if names.duplicated().any():
+        name = names[names.duplicated()].iloc[0]
+        raise DataError(f"{file} has two columns {name!r}; give each a name of its own")
+    if not isinstance(table.index, pd.RangeIndex):  # pandas would take the first values as names of the lines
+        raise DataError(f"{file} has more values in a line than names in its first; name every column there, once")
     if table.empty:
-        raise DataError(f"{file} has no line of values; give one line a run")
-    if seed is not None and seed not in table:
-        raise ConfigError(f"--seed: {file} has no column {seed!r}{suggestion(seed, list(map(str, table)))}")
-    seed = seed or next((name for name in SEEDS if name in table), None)
-    return table.assign(run=table[seed] if seed else table.index + 2)
+        raise DataError(f"{file} has no line below that of names; give one line a run")
+    return table
 
 
 def _claim(name: str, file: Path, section: Any) -> Claim:
     """A claim, in which all but the checks may be left out."""
     if not isinstance(section, dict):
         raise ConfigError(f"is {shown(section)}; allowed: a section with checks", place=name)
+    if not re.fullmatch(ID, name):
+        raise ConfigError(f"claim {name!r} has an unfit name; write letters, digits, - and _")
     needs = section.get("needs", {})
     filled = {"statement": name.replace("-", " "), "where": file.name, "kind": "empirical", "evidence": file.stem}
     filled |= {"interpretation": "as stated", "reason": "as stated"}
@@ -193,16 +215,26 @@ def _chosen(check: Check) -> list[tuple[str, str]]:
     return [*getattr(check, "rows", {}).items(), *((by, value) for value in groups)]
 
 
-def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path) -> None:
+def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path, columns: list[str]) -> None:
     """Refuse what a check cannot be asked of a table: unknown names, no numbers, mixed units, a run that is doubled."""
     for column in (*check.columns, *check.reads):
         if column not in table:
-            raise ConfigError(f"{name}: {file} has no column {column!r}{suggestion(column, list(map(str, table)))}")
+            raise ConfigError(f"{name}: {file} has no column {column!r}{suggestion(column, columns)}")
     if "run" in _groups(check):
         raise ConfigError(f"{name}: the column run numbers the runs; give the one that tells groups another name")
+    rows = getattr(check, "rows", {})
+    chosen = table[(table[list(rows)].astype(str) == pd.Series(rows, dtype=str)).all(axis=1)]
     for column, value in _chosen(check):
         if value not in (known := list(dict.fromkeys(table[column].astype(str)))):
             raise ConfigError(f"{name}: no line has {column} {value!r}{suggestion(value, known)}")
+        alike = [other for other in known if other != value and _bare(other) == _bare(value)]
+        if alike:
+            raise DataError(f"{file}: column {column} has {value!r} and {alike[0]!r}; write both alike, or rename one")
+        if value not in chosen[column].astype(str).to_numpy():
+            where = listed(f"{key} {each}" for key, each in rows.items())
+            raise ConfigError(f"{name}: no line with {where} has {column} {value!r}; choose lines of all groups")
+    if len(pair := _compared(check)) > len(set(pair)):
+        raise ConfigError(f"{name}: {pair[0]} is compared with itself; give two groups")
     quantity, groups = getattr(check, "column", None), _groups(check)
     if getattr(check, "paired", False) and table["run"].is_unique:
         raise ConfigError(
@@ -232,11 +264,17 @@ def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path) -> None:
         place = listed(f"{column} {row[column]}" for column in once)
         lines = twice.index[(twice[once] == row[once]).all(axis=1)] + 2
         raise DataError(
-            f"{file}: {place} is in lines {listed(lines[:3])}; allowed: each run once, others told apart by per or rows"
+            f"{file}: {place} is in lines {listed(lines[:3])}; allowed: each run once, others told apart by per or "
+            "rows, as options --per or --where"
         )
     numbered = table if steps else table.assign(run=table.index + 2)
     for fault in doubled(numbered, [*groups, *steps, "run"]):
         raise DataError(f"{file}: {fault if steps else fault.replace(' in run ', ' in lines ')}")
+
+
+def _bare(value: str) -> str:
+    """A value without case and outer spaces, by which a slip differs."""
+    return value.strip().casefold()
 
 
 def _without_spread(check: Check, table: pd.DataFrame) -> Iterator[str]:

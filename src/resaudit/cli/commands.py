@@ -344,15 +344,22 @@ def judge(
 
     if claims is not None:
         with_both = ("table", "claims", "seed", "as_json", "page", "strict")
-        for option in (each for each in context.command.params if each.name not in with_both):
-            if context.get_parameter_source(str(option.name)) is not ParameterSource.DEFAULT:
-                raise click.UsageError(f"{option.opts[0]} asks for a claim of its own; give it, or --claims {claims}")
+        others = [each for each in context.command.params if each.name not in with_both]
+        given_too = [
+            each.opts[0]
+            for each in others
+            if context.get_parameter_source(str(each.name)) is not ParameterSource.DEFAULT
+        ]
+        if given_too:
+            raise click.UsageError(f"--claims takes all of that from its file; leave out {', '.join(given_too)}")
         sections = Files(claims.parent).read(claims.resolve())
     else:
         if not given["column"]:
             raise click.UsageError("give --value COLUMN with what was measured, or --claims CLAIMS.yaml")
         above, _, below = (compare or "").partition(":")
-        chosen = dict(row.partition("=")[::2] for row in rows)
+        if odd := next((row for row in rows if "=" not in row), None):
+            raise click.UsageError(f"--where {odd} has no '='; write --where COLUMN=VALUE")
+        chosen = {column.strip(): value.strip() for column, _, value in (row.partition("=") for row in rows)}
         if len(chosen) < len(rows):
             raise click.UsageError("--where gives a column twice; a line has one value of it, --per judges each")
         sections = judging.asked(check, given.pop("by"), above, below, rows=chosen, per=list(given.pop("per")), **given)
