@@ -117,6 +117,8 @@ def test_every_check_is_listed_with_parameters_and_claims() -> None:
     assert "reference: Literal['first', 'previous'] = first; " in ratio
     used = ratio.split("used by: ")[1].replace(",", " ").split()
     assert {f"{PAPER}/depth-invariant-condition", f"{PAPER}/weights-shrink-with-depth-mlp"} <= set(used)
+    named = "\n".join(explain.explain_checks(load(), ["ratio_across_depths"]))
+    assert re.findall(r"^(\w+): ", named, re.MULTILINE) == ["ratio_across_depths"]
 
 
 def test_the_whole_run_says_what_is_done_and_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

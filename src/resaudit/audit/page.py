@@ -36,7 +36,7 @@ from resaudit.audit.models import (
     standings_of,
 )
 from resaudit.base import text
-from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
+from resaudit.base.commands import ANY_FOLDER, resaudit_command, run_command, snakemake_command
 from resaudit.base.errors import ResultsError, TableError
 from resaudit.base.files import written_whole
 from resaudit.base.text import number
@@ -251,9 +251,7 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise ResultsError(
-            f"cannot read {file} ({error.strerror}); draw the figures (snakemake --cores all)"
-        ) from error
+        raise ResultsError(f"cannot read {file} ({error.strerror}); draw the figures ({run_command()})") from error
 
 
 BY_CONCERN = ("contradicted", "depends", "inconclusive", FITTED, "supported", "not run")

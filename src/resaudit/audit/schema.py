@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.models import Audit
+from resaudit.base.commands import run_command
 from resaudit.base.errors import ResultsError, TableError
 from resaudit.base.models import Untitled, validated
 
@@ -24,7 +25,7 @@ def read_audit(file: Path) -> Audit:
     try:
         content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
-        raise ResultsError(f"cannot read {file} ({error.strerror}); run snakemake --cores all") from error
+        raise ResultsError(f"cannot read {file} ({error.strerror}); run {run_command()}") from error
     except ValueError as error:
         raise TableError(f"{file} is no JSON ({error}); remove {file} and run again") from error
     return check_audit(content, str(file))

@@ -28,6 +28,15 @@ def snakemake_command(config: Values, *words: str) -> str:
     return shlex.join([*start, *snakemake_words(config, *words)])
 
 
+def run_command(*words: str) -> str:
+    """The command of a run, for messages that know no settings.
+
+    >>> print(run_command(), "|", run_command("robustness"))
+    snakemake --cores all | snakemake --cores all robustness
+    """
+    return snakemake_command({}, *words).removesuffix(" --")
+
+
 def snakemake_words(config: Values, *words: str) -> list[str]:
     """Words and then a ``--config``, whose empty lists are left out.
 

@@ -154,6 +154,13 @@ def suggestion(name: str, known: Sequence[str], shown: Callable[[str], str] = st
     return f"; allowed: {', '.join(map(shown, known[:MOST_LISTED])) or 'none'}{more}"
 
 
+def _meant(name: str, known: Sequence[str]) -> str:
+    """The end of a message about an unknown ``paper/name``: near names, else a paper that is spelt almost like it."""
+    papers = list(dict.fromkeys(each.split("/")[0] for each in known))
+    paper = get_close_matches(name, papers, 1, cutoff=0.7) if not near_names(name, known) else []
+    return f"; did you mean {paper[0]}?" if paper else suggestion(name, known, elsewhere=OF_YOUR_OWN)
+
+
 def near_names(name: str, known: Sequence[str]) -> list[str]:
     """Names that begin like this one, else those spelt most like it; of all papers that have a short name.
 
@@ -179,8 +186,7 @@ def figures_named(name: str, known: Sequence[str]) -> list[str]:
     """
     figures = [figure for figure in known if name in (figure, *figure.split("/"))]
     if not figures:
-        hint = suggestion(name, known, elsewhere=OF_YOUR_OWN)
-        raise ConfigError(f"unknown figure {name!r}{hint}")
+        raise ConfigError(f"unknown figure {name!r}{_meant(name, known)}")
     if len({figure.split("/")[0] for figure in figures}) > 1:
         raise ConfigError(f"figure {name!r} may be {listed(figures)}; write it in full, as {figures[0]}")
     return figures
@@ -209,8 +215,7 @@ def one_named(kind: str, name: str, known: Sequence[str]) -> str:
     names = [full for full, end in ends.items() if name in (full, end)]
     names = names or [full for full, end in ends.items() if name and (end.startswith(name) or full.startswith(name))]
     if not names:
-        hint = suggestion(name, known, elsewhere=OF_YOUR_OWN)
-        raise ConfigError(f"unknown {kind} {name!r}{hint}")
+        raise ConfigError(f"unknown {kind} {name!r}{_meant(name, known)}")
     if len(names) > 1:
         raise ConfigError(f"{kind} {name!r} may be {listed(names)}; write more of it")
     return names[0]

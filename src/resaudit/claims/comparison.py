@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from resaudit.base.commands import run_command
 from resaudit.base.errors import DifferenceError, ResauditError, TableError, in_one_line, listed
 from resaudit.base.files import sha256_of, write_json
 from resaudit.claims.decision import shared_level
@@ -355,7 +356,7 @@ def write_references(plan: Plan, say: Callable[[str], None]) -> None:
     for name in plan.figures:
         figure = drawn(plan, name)
         if figure is None:
-            raise TableError(f"{name} is not drawn in {plan.config.paths.figures} yet; run snakemake --cores all")
+            raise TableError(f"{name} is not drawn in {plan.config.paths.figures} yet; run {run_command()}")
         figures.append(figure)
     for figure in figures:
         reference, table = files[figure.name], thinned(figure.table)

@@ -10,6 +10,7 @@ from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch
 
+from resaudit.base.commands import run_command
 from resaudit.base.errors import ConfigError, TableError, listed
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import Closed, read_record
@@ -142,7 +143,7 @@ def _refuse_stale(matrix: Matrix, config: Config, paper: str, csv: Path) -> None
     tables = matrix.tables | {name: sha256_of(file) for name, file in files.items() if file.is_file()}
     if reason := matrix.stale(ledger_of(config, paper, matrix.ledger), tables):
         raise TableError(
-            f"{csv} is not this paper's as it is now ({reason}); run snakemake --cores all robustness, or remove it"
+            f"{csv} is not this paper's as it is now ({reason}); run {run_command('robustness')}, or remove it"
         )
 
 
@@ -275,7 +276,7 @@ def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tab
     csv = tables[variant or CONFIGURED, figure]
     evidence = drawn(plan, figure, csv)
     if evidence is None:
-        raise TableError(f"{csv} has not been drawn; run snakemake --cores all robustness")
+        raise TableError(f"{csv} has not been drawn; run {run_command('robustness')}")
     return judgement_on(plan.config, paper, name, evidence.table)
 
 

@@ -85,9 +85,11 @@ def main() -> int:
         print(error.format_message())
         return 2
     except click.ClickException as error:
-        setting = "; settings are KEY=VALUE, as scale=paper" if isinstance(error, click.NoSuchOption) else ""
         context = error.ctx if isinstance(error, click.UsageError) else None
         command = context.command_path if context else "resaudit"
+        setting = "; settings are KEY=VALUE, as scale=paper" if isinstance(error, click.NoSuchOption) else ""
+        if setting and context and isinstance(context.command, PassingOn):
+            setting += ", and options of snakemake follow --, as in -- --cores 2"
         log(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see {command} --help)")
         return 2
     finally:
@@ -207,17 +209,21 @@ def audit(wanted: str | None, strict: bool, page: Path | None, digests: bool, ov
 
 
 @cli.command("list")
-@_with_overrides
-def list_figures(overrides: Overrides) -> None:
-    """List the figures that can be drawn, and which of them are left out unless they are named."""
+@click.argument("words", metavar="[PAPER]... [OVERRIDES]...", nargs=-1)
+def list_figures(words: Overrides) -> None:
+    """List the figures, or those of a paper, that can be drawn, and which of them are left out unless named."""
     from resaudit.base.text import folded
     from resaudit.cli.workflow import check_modules
     from resaudit.plan.estimates import left_out_in_words
 
+    names, overrides = _names_and_overrides(words)
     config = _config(overrides)
     check_modules(config.figure)
-    for name, figure in config.figure.items():
-        print(folded(f"{name:32} {figure.title}", others=" " * 33))
+    named = [figure for name in names for figure in figures_named(name, list(config.figure))]
+    for name in named or config.figure:
+        print(folded(f"{name:32} {config.figure[name].title}", others=" " * 33))
+    if names:
+        return
     for line in left_out_in_words(config, overrides):
         print(folded(line))
 
@@ -255,12 +261,13 @@ def explain(words: Overrides) -> None:
 
 
 @cli.command()
-@_with_overrides
-def checks(overrides: Overrides) -> None:
-    """List the checks: parameters with types, meaning, the claims that use each."""
+@click.argument("words", metavar="[CHECK]... [OVERRIDES]...", nargs=-1)
+def checks(words: Overrides) -> None:
+    """List the checks, or only those that are named: parameters with types, meaning, the claims that use each."""
     from resaudit.cli.explain import explain_checks
 
-    for line in explain_checks(_config(overrides)):
+    names, overrides = _names_and_overrides(words)
+    for line in explain_checks(_config(overrides), names):
         click.echo(line)
 
 
@@ -276,7 +283,7 @@ class PassingOn(click.Command):
 
 
 @cli.command(cls=PassingOn)
-@click.argument("words", metavar="[FIGURE|PAPER|robustness]... [OVERRIDES]... [-- OF SNAKEMAKE]...", nargs=-1)
+@click.argument("words", metavar="[FIGURE|PAPER|robustness]... [OVERRIDES]... [-- WORDS OF SNAKEMAKE]", nargs=-1)
 @click.pass_context
 def draw(context: click.Context, words: Overrides) -> None:
     """Draw figures, by default all, and judge their claims, in the working directory.

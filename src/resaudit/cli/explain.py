@@ -8,6 +8,7 @@ from inspect import formatannotation
 from typing import get_type_hints
 
 from resaudit.audit.job import AuditJob
+from resaudit.base.errors import ConfigError, suggestion
 from resaudit.base.models import meanings, summary
 from resaudit.base.papers import as_words, papers
 from resaudit.base.text import duration as in_units
@@ -58,7 +59,7 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str, overrides: Sequence[
     yield "\ndiffers from the full protocol in" + ("" if changed else " nothing")
     for change in changed:
         yield from _wrapped(change)
-    yield "\nassumptions"
+    yield "\nassumptions" if figure.assumptions else "\nassumptions: none"
     for key, assumption in figure.assumptions.items():
         assumed, here = value_of(assumption, of_paper), value_of(assumption, figure)
         yield from _wrapped(f"{key}: {assumed}" + (f" (here: {here})" if here != assumed else ""))
@@ -104,23 +105,27 @@ def _without_gpu(execution: Execution, costs: list[Cost]) -> Iterator[str]:
         yield "  device=cuda, but torch finds no CUDA device here: jobs on a GPU would fail on this machine"
 
 
-def explain_checks(config: Config) -> Iterator[str]:
-    """Describe every check line by line: meaning, parameters with types and defaults, the claims that use it."""
+def explain_checks(config: Config, names: Sequence[str] = ()) -> Iterator[str]:
+    """Describe these checks, or all, line by line: meaning, parameters with types and defaults, the claims by it."""
+    known = checks_by_name()
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"unknown check {name!r}{suggestion(name, sorted(known))}")
     used: dict[str, list[str]] = {}
     for paper, claims in config.claims.items():
         for key, claim in claims.items():
             for name in {check.name for check in claim.checks.values()}:
                 used.setdefault(name, []).append(f"{paper}/{key}")
     yield "every check takes a threshold: at_least, at_most or both, or within_factor"
-    for name, kind in sorted(checks_by_name().items()):
-        hints, known = get_type_hints(kind), meanings(kind)
+    for name, kind in sorted((name, kind) for name, kind in known.items() if name in (names or known)):
+        hints, said = get_type_hints(kind), meanings(kind)
         yield ""
         yield from _wrapped(f"{name}: {summary(kind).replace('``', '')}", 0)
         for field, info in kind.model_fields.items():
             if field not in Check.model_fields:
                 words = formatannotation(hints[field]).replace("typing.", "")
                 default = "" if info.is_required() else f" = {in_hydra(info.default)}"
-                yield from _wrapped(f"{field}: {words}{default}; {known.get(field, '')}".rstrip("; "))
+                yield from _wrapped(f"{field}: {words}{default}; {said.get(field, '')}".rstrip("; "))
         if kind.reads:
             yield from _wrapped(f"reads also the columns: {', '.join(kind.reads)}")
         yield from _wrapped(f"used by: {', '.join(used.get(name, ['no claim']))}")

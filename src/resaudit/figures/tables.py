@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from resaudit.base.commands import snakemake_command
+from resaudit.base.commands import run_command, snakemake_command
 from resaudit.base.errors import OtherSettings, ResauditError, TableError, UnplannedTable, one_named
 from resaudit.base.models import validated
-from resaudit.base.papers import add_papers, as_words, folder_of, module_of, reference_folder, root
+from resaudit.base.papers import KEY, add_papers, as_words, folder_of, module_of, reference_folder, root
 from resaudit.base.text import two_in_words
 from resaudit.figures.draw import reference_file
 from resaudit.figures.drawing import ODD_CONTENT, figure_module, read_about, read_csv
@@ -45,8 +45,9 @@ def refuse_undrawn(plan: Plan) -> None:
     if not any(layout.figure(name, "csv").is_file() for name in plan.figures):
         committed = reference_folder(next(iter(plan.config.figure)).split("/")[0])
         raise TableError(
-            f"{layout.figures.absolute()} has none of the chosen figures; run snakemake --cores all, choose with "
-            f"figures=[…], or see the committed results with paths.figures={committed}"
+            f"{layout.figures.absolute()} has none of the chosen figures; run {run_command()}, choose with "
+            f"figures=[…], add a paper of yours with {KEY}=FOLDER, or see the committed results with "
+            f"paths.figures={committed}"
         )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.schema import read_audit
+from resaudit.base.commands import run_command
 from resaudit.base.errors import ConfigError, MachineError, ResultsError, TableError
 from resaudit.base.files import again, sha256_of, written_whole
 from resaudit.base.papers import is_checkout, outside_papers, root
@@ -77,7 +78,7 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     layout = Layout(plan.config.paths)
     path = layout.figures / "audit.json"
     if not path.is_file():
-        raise TableError(f"{path} does not exist; make it first (snakemake --cores all)")
+        raise TableError(f"{path} does not exist; make it first ({run_command()})")
     audit = read_audit(path).as_json()
     _check_settings(plan.config, audit)
     keys = sorted({job for figure in figures_of(audit) for job in figure["jobs"]})
@@ -108,9 +109,7 @@ def _check_figure(figure: dict[str, Any], files: Mapping[str, bytes], layout: La
         name = f"figures/{figure['files'].get(suffix)}"
         if name in files and digest and hashlib.sha256(files[name]).hexdigest() != digest:
             path = layout.figures / figure["files"][suffix]
-            raise TableError(
-                f"{path} is not the file that the audit names; remove it and run again (snakemake --cores all)"
-            )
+            raise TableError(f"{path} is not the file that the audit names; remove it and run again ({run_command()})")
 
 
 def _results(jobs: Mapping[str, JobProvenance], layout: Layout) -> dict[str, tuple[Path, str]]:
@@ -207,7 +206,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        remedy = again(path.parent) if path.name in RECORDS else "run again (snakemake --cores all)"
+        remedy = again(path.parent) if path.name in RECORDS else f"run again ({run_command()})"
         raise ResultsError(f"{path} does not exist; {remedy}") from None
     except OSError as error:
         raise ResultsError(f"{path} cannot be read ({error.strerror}); allow it") from error
