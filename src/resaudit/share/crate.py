@@ -42,12 +42,12 @@ _LEFT_OUT = (".pyc", ".so", ".pyd", ".egg-info", "~")  # compiled files, and edi
 
 def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
     """Write the run behind ``figures/audit.json`` as a Workflow Run RO-Crate."""
+    if not is_checkout(root()):
+        raise MachineError("an archive holds a clone's files, and here is none; copy results/ and figures/ into one")
     if find_spec("rocrate") is None:
         raise MachineError(
             "resaudit crate needs an extra; install it: python -m pip install -c constraints.txt -e '.[crate]'"
         )
-    if not is_checkout(root()):
-        raise MachineError("an archive holds a clone's files, and here is none; copy results/ and figures/ into one")
     if destination.suffix != ".zip" or destination.is_dir() or not destination.parent.is_dir():
         raise ConfigError(f"{destination} is not allowed; give a .zip in a folder that exists")
     agent = named(by) if by else None
