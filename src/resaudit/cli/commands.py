@@ -112,7 +112,9 @@ def _with_overrides(command: Command) -> Command:
 
 
 def _names_and_overrides(words: Overrides) -> tuple[Overrides, Overrides]:
-    return tuple(w for w in words if "=" not in w), tuple(w for w in words if "=" in w)
+    """Hydra's ``~key`` is an override, though it has no ``=``."""
+    overrides = tuple(word for word in words if "=" in word or word.startswith("~"))
+    return tuple(word for word in words if word not in overrides), overrides
 
 
 def _runs_and_overrides(words: Overrides) -> tuple[list[Path], Overrides]:
