@@ -57,8 +57,8 @@ WHOLE_FIXTURES = {"browser", "finished", "site"}
 """What makes a test one of the workflow's tier, unless it is marked slow: its folder, or a fixture that it needs."""
 # Of the first tier in this order, all else before: what is fast, then what needs the smoke run, long files first.
 LATE = ("oracle", "residual", "share/test_spot_check", "share/test_merging", "audit", "share")
-# Of the workflow's tier first: what makes the shared runs, and what waits for Slurm.
-EARLY = ("workflow/test_smoke", "cluster/test_slurm", "faults/test_disk")
+# Of the workflow's tier first: what makes the shared runs, what waits for others, and long files.
+EARLY = ("workflow/test_smoke", "workflow/test_storage", "cluster/test_slurm", "clouds", "faults/test_disk")
 
 
 def place_of(item: pytest.Item) -> tuple[bool, int]:
