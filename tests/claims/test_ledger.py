@@ -57,8 +57,8 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "mentioned"),
     [
-        ("check: ratio_across_depths", "check: ratio_over_depths", ("constant.check", "'ratio_over_depths'", "at_every_loss", "at_the_end")),
-        ("check: ratio_across_depths, ", "", ("constant.check", "None", "at_every_loss", "at_the_end")),
+        ("check: ratio_across_depths", "check: ratio_over_depths", ("checks.constant", "'ratio_over_depths'", "did you mean ratio_across_depths")),
+        ("check: ratio_across_depths, ", "", ("checks.constant", "None", "resaudit checks")),
         ("within_factor: 1.1", "within_factor: close", ("constant.within_factor", "'close'")),
         ("within_factor: 1.1", "within_factor: 0.9", ("within_factor", "0.9", "1")),
         ("within_factor: 1.1", "within_factor: .nan", ("within_factor", "nan")),

@@ -15,6 +15,7 @@ from resaudit.base.errors import CheckError, ResauditError, TableError
 from resaudit.base.models import meanings
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, MonotoneRuns, PeakAtDrop, ShareOfSteps
+from resaudit.claims.checks.groups import DifferenceOfMeans, RatioOfMeans
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.rates import (
     BestRateKept,
@@ -83,6 +84,8 @@ CASES: list[tuple[Check, pd.DataFrame, str]] = [
     (GrowthExponent(column="value", by="units", rows={"property": "a"}, per=["draw"], at_most=-0.5), MEASURED,
      "value"),
     (GrowthDifference(network="a", other="b", column=C, at_most=0), BY_DEPTH, C),
+    (RatioOfMeans(column=C, by="network", above="a", below="b", per=["depth"], at_most=1), BY_DEPTH, C),
+    (DifferenceOfMeans(column=C, by="network", above="a", below="b", per=["depth"], at_most=0), BY_DEPTH, C),
     (AtEveryLoss(**BOTH, column=C, at_most=1, losses=5), TRAINED, C),
     (AtEveryLoss(**BOTH, column="index", compare="difference", at_most=0, losses=5), TRAINED, "index"),
     (LargeAgainstSmallLoss(**BOTH, column=C, at_most=1), TRAINED, C),

@@ -130,7 +130,7 @@ def test_the_time_left_counts_gpus_or_without_a_bound_the_cores(
     gpus: int | None, at_once: int | None, tmp_path: Path
 ) -> None:
     overrides = ["device=cuda", "figures=[stable_scaling/training]", f"paths.results={tmp_path}"]
-    jobs = JobsOfRules(overrides, CHECKOUT / "config", writes=False)
+    jobs = JobsOfRules(overrides, CHECKOUT / "config", writes=True)
     jobs.write_plan()
     trainings = list(jobs.plan.jobs_of("train_scaled").values())
     inside = SimpleNamespace(on_cluster=None, gpus=gpus, waiting=lambda: {Waiting(job): [] for job in trainings})

@@ -57,7 +57,7 @@ def test_fetch_alone_says_that_it_needs_one(tmp_path: Path) -> None:
 PROBES = (
     "test_search_wants_every_word", "test_cancelled_it_is_run_again", "test_a_package_that_does_not_exist_is_a_refusal",
     "test_fashion_mnist_comes_from_debians_folder_when_it_is_there",
-    "test_snakemake_refuses_bad_overrides_before_any_job and sede",
+    "test_bad_input_is_refused_in_one_line and sede and overrides",
 )  # fmt: skip
 
 

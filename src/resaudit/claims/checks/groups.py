@@ -7,7 +7,7 @@ import numpy as np
 
 from resaudit.base.errors import CheckError, listed
 from resaudit.claims.checks.measured import Measured, effect_of
-from resaudit.claims.checks.rows import by_run, by_values, not_negative, rows_with, take, words
+from resaudit.claims.checks.rows import by_run, by_values, not_negative, refuse, rows_with, take, words
 from resaudit.plan.claim import Check, Selected, Value
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class DifferenceOfMeans(Check, name="difference_of_means"):
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The difference at each combination; raises ResauditError if a run is in a group more than once."""
+        lost = take(table, self.column)[self.column] == -np.inf
+        refuse(table, self.column, lost, "minus infinity", "inf, whichever way is better, where a run diverged")
         measured = Measured(
             f"difference of mean {words(self.column)}", f"difference of {words(self.column)}", arithmetic=True
         )
