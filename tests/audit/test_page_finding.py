@@ -19,7 +19,7 @@ def test_the_table_is_sorted_by_any_column_and_the_address_keeps_it(opened: Open
     page.get_by_role("button", name="Verdict").first.click()
     assert first_rows(page)[:2] == ["plain-condition-explodes", "condition-smaller-at-every-loss"]
     assert chosen(page) == {"verdict": ["contradicted"], "sort": ["verdict ascending"]}
-    assert page.locator("th[aria-sort=ascending]").first.inner_text() == "Verdict, laptop"
+    assert page.locator("th[aria-sort=ascending]").first.inner_text() == "Verdict at scale laptop"
     assert first_rows(opened("#" + urlsplit(page.url).fragment))[0] == "plain-condition-explodes"
     page.get_by_role("button", name="Verdict").first.click()
     assert page.locator("th[aria-sort]").first.get_attribute("aria-sort") == "descending"

@@ -244,9 +244,12 @@ class CheckResult(Part):
 
     @property
     def often(self) -> str:
-        """How many of several comparisons hold and how many fail; empty of one."""
+        """How many of several comparisons hold, fail and are open, and for what nothing was measured."""
         failing = sum(point.verdict == "contradicted" for point in self.points)
-        return f"{self.met_in_words} hold" + (f", {failing} fail" if failing else "") if self.points[1:] else ""
+        others = {"fail": failing, "open": len(self.points) - self.met - failing}
+        parts = [f"{self.met_in_words} hold", *(f"{number} {word}" for word, number in others.items() if number)]
+        none = [f"nothing measured for {', '.join(self.unmeasured)}"] if self.unmeasured and self.points else []
+        return ", ".join([*(parts if self.points[1:] else []), *none])
 
     @property
     def size(self) -> str:
