@@ -112,17 +112,21 @@ def readings_of(claim: JudgedClaim, matrix: Robustness | None) -> dict[str, str]
     }
 
 
+def _opposing(readings: Mapping[str, str]) -> list[str]:
+    return [key.replace("-", " ") for key, verdict in readings.items() if verdict == "opposite"]
+
+
 def opposed(claim: JudgedClaim, matrix: Robustness | None) -> str:
     """Under which other readings a claim has the opposite verdict, in words; empty if under none, or none is known."""
     readings = readings_of(claim, matrix)
-    against = [key.replace("-", " ") for key, verdict in readings.items() if verdict == "opposite"]
+    against = _opposing(readings)
     return f"opposite under {len(against)} of {len(readings)} other readings ({', '.join(against)})" if against else ""
 
 
 def moved(claim: JudgedClaim, matrix: Robustness | None) -> str:
     """Under how many other readings a claim has another verdict, in words; a dash where none was tried."""
     readings = readings_of(claim, matrix)
-    against = [key.replace("-", " ") for key, verdict in readings.items() if verdict == "opposite"]
+    against = _opposing(readings)
     others = Counter(verdict for verdict in readings.values() if verdict not in ("same", "opposite"))
     kinds = [(len(against), f"opposite ({', '.join(against)})")] if against else []
     kinds += [(number, verdict) for verdict, number in others.items()]

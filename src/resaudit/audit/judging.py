@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from resaudit.base.errors import ConfigError, DataError, TableError, VerdictError, in_one_line, listed, suggestion
+from resaudit.base.errors import ConfigError, DataError, TableError, in_one_line, listed, suggestion
 from resaudit.base.files import sha256_of, written_whole
 from resaudit.base.models import ID, Id, Part, Sha256, shown, validated
 from resaudit.base.text import counted, effect_and_interval, folded
@@ -19,7 +19,7 @@ from resaudit.claims.records import UNJUDGED, Judgement
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import leaning, threshold_in_words, why
 from resaudit.figures.expected import WITHIN, doubled
-from resaudit.plan.claim import Check, Claim, checks_by_name, import_checks
+from resaudit.plan.claim import Check, Claim, check_named, import_checks
 from resaudit.plan.overrides import Tree
 
 RUNS = 3
@@ -68,11 +68,9 @@ def asked(name: str, by: str | None, above: str, below: str, **given: Any) -> Tr
         given: other parameters and thresholds; None, False and what is empty are left out.
     """
     import_checks()
-    known = checks_by_name()
-    if name not in known:
-        raise ConfigError(f"unknown check {name!r}{suggestion(name, sorted(known))}")
-    fields = known[name].model_fields
-    if not _compares(known[name]):
+    kind = check_named(name)
+    fields = kind.model_fields
+    if not _compares(kind):
         given["per"] = [*([by] if by else []), *given["per"]]
         by = None
     elif not (by and above and below):
@@ -109,7 +107,9 @@ def judge_table(file: Path, sections: Tree, seed: str | None = None) -> JudgedTa
     claims = {str(name): _claim(str(name), file, section) for name, section in sections.items()}
     for name, claim in claims.items():
         for check in claim.checks.values():
-            _refuse(name, check, table, file, columns)
+            _refuse_names(name, check, table, file, columns)
+            _refuse_values(check, table, file)
+            _refuse_doubled(check, table, file)
     try:
         judged = {name: judge(claim, table, claim.needs.scales[0]) for name, claim in claims.items()}
     except TableError as error:
@@ -215,8 +215,8 @@ def _chosen(check: Check) -> list[tuple[str, str]]:
     return [*getattr(check, "rows", {}).items(), *((by, value) for value in groups)]
 
 
-def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path, columns: list[str]) -> None:
-    """Refuse what a check cannot be asked of a table: unknown names, no numbers, mixed units, a run that is doubled."""
+def _refuse_names(name: str, check: Check, table: pd.DataFrame, file: Path, columns: list[str]) -> None:
+    """Refuse columns and groups that the table lacks or spells in two ways, and groups that cannot be compared."""
     for column in (*check.columns, *check.reads):
         if column not in table:
             raise ConfigError(f"{name}: {file} has no column {column!r}{suggestion(column, columns)}")
@@ -235,11 +235,18 @@ def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path, columns: l
             raise ConfigError(f"{name}: no line with {where} has {column} {value!r}; choose lines of all groups")
     if len(pair := _compared(check)) > len(set(pair)):
         raise ConfigError(f"{name}: {pair[0]} is compared with itself; give two groups")
-    quantity, groups = getattr(check, "column", None), _groups(check)
     if getattr(check, "paired", False) and table["run"].is_unique:
         raise ConfigError(
             f"{name}: no two lines have one seed, so no runs are pairs; give --seed COLUMN, or do not pair"
         )
+    units = dict.fromkeys(found[1] for _, value in _chosen(check) if (found := _UNIT.search(value)))
+    if len(units) > 1:
+        raise DataError(f"{name}: the groups are in other units ({listed(units)}); give both in the same")
+
+
+def _refuse_values(check: Check, table: pd.DataFrame, file: Path) -> None:
+    """Refuse a quantity that is no number, and groups that are one number written in two ways."""
+    quantity, groups = getattr(check, "column", None), _groups(check)
     if quantity:
         values = pd.to_numeric(table[quantity], errors="coerce")
         # Whichever way a value goes, a run that diverged is inf: only that supports nothing.
@@ -254,10 +261,11 @@ def _refuse(name: str, check: Check, table: pd.DataFrame, file: Path, columns: l
         for value, written in as_text.groupby(table[column]):
             if len(ways := list(dict.fromkeys(written))) > 1:
                 raise DataError(f"{file}: {column} {listed(ways)} are all the number {value}; write each in one way")
-    units = dict.fromkeys(found[1] for _, value in _chosen(check) if (found := _UNIT.search(value)))
-    if len(units) > 1:
-        raise DataError(f"{name}: the groups are in other units ({listed(units)}); give both in the same")
-    steps = _within(check, table)
+
+
+def _refuse_doubled(check: Check, table: pd.DataFrame, file: Path) -> None:
+    """Refuse a run that is there twice, by its number or by its values."""
+    groups, steps = _groups(check), _within(check, table)
     if table.duplicated(once := [*groups, *steps, "run"]).any():
         twice = table[table.duplicated(once, keep=False)]
         row = twice.iloc[0]
@@ -320,10 +328,3 @@ def write_page(judged: JudgedTable, page: Path) -> None:
     text = environment().get_template("judge.html.j2").render(judged=judged, style=style)
     with written_whole(page) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-
-
-def refuse_others(judged: JudgedTable) -> None:
-    """Raise ResauditError unless every claim is supported."""
-    others = [claim.id for claim in judged.claims if claim.verdict != "supported"]
-    if others:
-        raise VerdictError(f"{len(others)} of {len(judged.claims)} claims are not supported: {listed(others)}")

@@ -173,6 +173,13 @@ def refuse_unjudged(obstacles: Mapping[str, str]) -> None:
         )
 
 
+def refuse_unsupported(verdicts: Mapping[str, str]) -> None:
+    """Raise ResauditError unless every claim is supported, by the verdicts or standings of claims."""
+    others = [claim for claim, verdict in verdicts.items() if verdict != "supported"]
+    if others:
+        raise VerdictError(f"{len(others)} of {len(verdicts)} claims are not supported: {listed(others)}")
+
+
 def counts_in_words(*counts: Mapping[Standing, int]) -> str:
     """The sum of some counts of claims in words; fitted ones are named where there are any.
 

@@ -8,9 +8,17 @@ from typing import Any
 
 from resaudit.audit.build import make_audit
 from resaudit.audit.changes import CONTROLS, change_counts, changes_of, opposed, shares_of
-from resaudit.audit.models import Audit, JudgedClaim, Robustness, counts_in_words, refuse_unjudged, standings_of
+from resaudit.audit.models import (
+    Audit,
+    JudgedClaim,
+    Robustness,
+    counts_in_words,
+    refuse_unjudged,
+    refuse_unsupported,
+    standings_of,
+)
 from resaudit.base.commands import ANY_FOLDER, resaudit_command
-from resaudit.base.errors import ConfigError, VerdictError, least_name, listed, one_named
+from resaudit.base.errors import ConfigError, least_name, listed, one_named
 from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import counted, folded
 from resaudit.claims.records import UNJUDGED, Comparison
@@ -55,9 +63,8 @@ def run_audit(
 
         write_page(audit, page, Layout(plan.config.paths).figures)
     refuse_unjudged({claim.id: claim.obstacle for claim in chosen})
-    others = [claim.id for claim in chosen if claim.standing != "supported"]
-    if strict and others:
-        raise VerdictError(f"{len(others)} of {len(chosen)} claims are not supported: {listed(others)}")
+    if strict:
+        refuse_unsupported({claim.id: claim.standing for claim in chosen})
 
 
 def _chosen(plan: Plan, audit: Audit, claim_id: str | None) -> list[JudgedClaim]:

@@ -8,11 +8,10 @@ from pydantic import Field
 from resaudit.base.models import Count, Id, Number, Part, Sha256
 from resaudit.base.text import effect_and_interval
 from resaudit.claims.decision import Choice, Span, Turns, Verdict
-from resaudit.plan.claim import Limit
+from resaudit.plan.claim import Limit, Share
 
 UNJUDGED = "cannot be judged"
 """How the obstacle of a claim begins whose table has a value that no check can take."""
-Share = Annotated[float, Field(ge=0, le=1)]
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
 
 

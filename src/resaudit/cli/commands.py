@@ -378,7 +378,9 @@ def judge(
     for line in [judged.model_dump_json(indent=2)] if as_json else judging.in_words(judged):
         click.echo(line)
     if strict:
-        judging.refuse_others(judged)
+        from resaudit.audit.models import refuse_unsupported
+
+        refuse_unsupported({claim.id: claim.verdict for claim in judged.claims})
 
 
 @cli.command()

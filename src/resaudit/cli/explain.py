@@ -8,14 +8,13 @@ from inspect import formatannotation
 from typing import get_type_hints
 
 from resaudit.audit.job import AuditJob
-from resaudit.base.errors import ConfigError, suggestion
 from resaudit.base.models import meanings, summary
 from resaudit.base.papers import as_words, papers
 from resaudit.base.text import duration as in_units
 from resaudit.base.text import folded, in_minutes, number
 from resaudit.figures.draw import draw_job, references
 from resaudit.jobs.job import Cost, Execution
-from resaudit.plan.claim import Check, checks_by_name
+from resaudit.plan.claim import Check, check_named, checks_by_name
 from resaudit.plan.estimates import Estimates, duration, effort_in_words, left_out_in_words, time_in_words
 from resaudit.plan.figure import Figure
 from resaudit.plan.models import Config, Layout
@@ -107,25 +106,22 @@ def _without_gpu(execution: Execution, costs: list[Cost]) -> Iterator[str]:
 
 def explain_checks(config: Config, names: Sequence[str] = ()) -> Iterator[str]:
     """Describe these checks, or all, line by line: meaning, parameters with types and defaults, the claims by it."""
-    known = checks_by_name()
-    for name in names:
-        if name not in known:
-            raise ConfigError(f"unknown check {name!r}{suggestion(name, sorted(known))}")
+    described = {name: check_named(name) for name in names or checks_by_name()}
     used: dict[str, list[str]] = {}
     for paper, claims in config.claims.items():
         for key, claim in claims.items():
             for name in {check.name for check in claim.checks.values()}:
                 used.setdefault(name, []).append(f"{paper}/{key}")
     yield "every check takes a threshold: at_least, at_most or both, or within_factor"
-    for name, kind in sorted((name, kind) for name, kind in known.items() if name in (names or known)):
-        hints, said = get_type_hints(kind), meanings(kind)
+    for name, kind in sorted(described.items()):
+        hints, known = get_type_hints(kind), meanings(kind)
         yield ""
         yield from _wrapped(f"{name}: {summary(kind).replace('``', '')}", 0)
         for field, info in kind.model_fields.items():
             if field not in Check.model_fields:
                 words = formatannotation(hints[field]).replace("typing.", "")
                 default = "" if info.is_required() else f" = {in_hydra(info.default)}"
-                yield from _wrapped(f"{field}: {words}{default}; {said.get(field, '')}".rstrip("; "))
+                yield from _wrapped(f"{field}: {words}{default}; {known.get(field, '')}".rstrip("; "))
         if kind.reads:
             yield from _wrapped(f"reads also the columns: {', '.join(kind.reads)}")
         yield from _wrapped(f"used by: {', '.join(used.get(name, ['no claim']))}")

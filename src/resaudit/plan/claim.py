@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from resaudit.base.errors import suggestion
+from resaudit.base.errors import ConfigError, suggestion
 from resaudit.base.models import Model, validated
 from resaudit.base.papers import import_own
 from resaudit.base.text import counted
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from resaudit.claims.checks.measured import Measured
 
 Share = Annotated[float, Field(ge=0, le=1)]
-"""Share of a training's epochs."""
+"""A share, as of a training's epochs."""
 Names = Annotated[list[str], Field(min_length=1)]
 """Names of networks or properties; each must be measured."""
 Columns = Annotated[list[str], Field(min_length=1)]
@@ -208,6 +208,14 @@ class Response(Described):
     """The reply."""
     url: str | None = None
     """Where it stands; null: nowhere else."""
+
+
+def check_named(name: str) -> type[Check]:
+    """The check of this name; raises ResauditError if no module that was imported has it."""
+    known = checks_by_name()
+    if name not in known:
+        raise ConfigError(f"unknown check {name!r}{suggestion(name, sorted(known))}")
+    return known[name]
 
 
 def _by_its_name(given: Any) -> Any:

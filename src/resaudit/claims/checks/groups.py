@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resaudit.base.errors import CheckError, listed
+from resaudit.base.models import Model
 from resaudit.claims.checks.measured import Measured, effect_of
 from resaudit.claims.checks.rows import by_run, by_values, not_negative, refuse, rows_with, take, words
 from resaudit.plan.claim import Check, Selected, Value
@@ -14,57 +15,77 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class RatioOfMeans(Check, name="ratio_of_means"):
+class _OfTwoGroups(Model):
+    """Two groups of runs, by a column of the table.
+
+    Attributes:
+        by: the column that tells the groups.
+        above: its value in the numerator, or that counts positively.
+        below: its value in the denominator, or that is subtracted.
+        paired: whether equal runs of both groups belong together, as by seed or split of the data; else they are
+            independent.
+        rows: values that select rows, by column.
+        per: columns; each combination of their values is measured separately.
+    """
+
+    column: str
+    by: str
+    above: Value
+    below: Value
+    paired: bool = False
+    rows: Selected = {}
+    per: list[str] = []
+
+    def compared(
+        self,
+        table: "pd.DataFrame",
+        least_runs: int,
+        measured: Measured,
+        of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    ) -> Measured:
+        """Add the comparison at each combination; it is missing if either group has too few runs."""
+        take(table, *self.rows, self.by, *self.per, self.column, "run", by=(*self.rows, self.by, *self.per))
+        rows = rows_with(table, self.rows)
+        for place, here in by_values(rows, self.per) if self.per else [("", rows)]:
+            where = ", ".join(filter(None, (f"{self.above} against {self.below}", place)))
+            values = [by_run(rows_with(here, {self.by: each}), self.column, where) for each in (self.above, self.below)]
+            if self.paired and (alone := sorted(set(values[0].index) ^ set(values[1].index), key=str)):
+                raise CheckError(
+                    f"{where}: paired groups need the same runs, but only one of them has {listed(alone[:3])}"
+                )
+            if measured.has_enough(where, min(map(len, values)), least_runs):
+                arrays = [each.to_numpy(float) for each in values]
+                if self.paired:
+                    effect = effect_of(lambda means: of(means[:, 0], means[:, 1]), np.stack(arrays, axis=1))
+                else:
+                    effect = effect_of(of, *arrays)
+                measured.add_tied(where, [effect])
+        return measured
+
+
+class RatioOfMeans(_OfTwoGroups, Check, name="ratio_of_means"):
     """Arithmetic mean of a quantity over one group of runs, relative to that over another.
 
     Attributes:
         column: the quantity; a negative value is refused, an infinite one is a diverged run.
-        by: the column that tells the groups.
-        above: its value in the numerator.
-        below: its value in the denominator.
-        paired: whether equal runs of both groups belong together, as by seed or split of the data; else they are
-            independent.
-        rows: values that select rows, by column.
-        per: columns; each combination of their values is measured separately.
     """
 
     reads = ("run",)
-    column: str
-    by: str
-    above: Value
-    below: Value
-    paired: bool = False
-    rows: Selected = {}
-    per: list[str] = []
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The ratio at each combination; raises ResauditError if a run is in a group more than once."""
         measured = Measured(f"ratio of mean {words(self.column)}", "ratio", logarithmic=True, arithmetic=True)
-        return _compared(self, not_negative(table, self.column), least_runs, measured, np.divide)
+        return self.compared(not_negative(table, self.column), least_runs, measured, np.divide)
 
 
-class DifferenceOfMeans(Check, name="difference_of_means"):
+class DifferenceOfMeans(_OfTwoGroups, Check, name="difference_of_means"):
     """Arithmetic mean of a quantity over one group of runs, minus that over another.
 
     Attributes:
         column: the quantity; a negative value counts, an infinite one is a diverged run.
-        by: the column that tells the groups.
-        above: its value that counts positively.
-        below: its value that is subtracted.
-        paired: whether equal runs of both groups belong together, as by seed or split of the data; else they are
-            independent.
-        rows: values that select rows, by column.
-        per: columns; each combination of their values is measured separately.
     """
 
     reads = ("run",)
-    column: str
-    by: str
-    above: Value
-    below: Value
-    paired: bool = False
-    rows: Selected = {}
-    per: list[str] = []
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The difference at each combination; raises ResauditError if a run is in a group more than once."""
@@ -73,29 +94,4 @@ class DifferenceOfMeans(Check, name="difference_of_means"):
         measured = Measured(
             f"difference of mean {words(self.column)}", f"difference of {words(self.column)}", arithmetic=True
         )
-        return _compared(self, table, least_runs, measured, np.subtract)
-
-
-def _compared(
-    check: RatioOfMeans | DifferenceOfMeans,
-    table: "pd.DataFrame",
-    least_runs: int,
-    measured: Measured,
-    of: Callable[[np.ndarray, np.ndarray], np.ndarray],
-) -> Measured:
-    """Add the comparison at each combination; it is missing if either group has too few runs."""
-    take(table, *check.rows, check.by, *check.per, check.column, "run", by=(*check.rows, check.by, *check.per))
-    rows = rows_with(table, check.rows)
-    for place, here in by_values(rows, check.per) if check.per else [("", rows)]:
-        where = ", ".join(filter(None, (f"{check.above} against {check.below}", place)))
-        values = [by_run(rows_with(here, {check.by: each}), check.column, where) for each in (check.above, check.below)]
-        if check.paired and (alone := sorted(set(values[0].index) ^ set(values[1].index), key=str)):
-            raise CheckError(f"{where}: paired groups need the same runs, but only one of them has {listed(alone[:3])}")
-        if measured.has_enough(where, min(map(len, values)), least_runs):
-            arrays = [each.to_numpy(float) for each in values]
-            if check.paired:
-                effect = effect_of(lambda means: of(means[:, 0], means[:, 1]), np.stack(arrays, axis=1))
-            else:
-                effect = effect_of(of, *arrays)
-            measured.add_tied(where, [effect])
-    return measured
+        return self.compared(table, least_runs, measured, np.subtract)
