@@ -19,9 +19,11 @@ from residual.stable_scaling.network.products import largest_norms, pairs_of
 from residual.stable_scaling.network.propagation import (
     basis_of,
     first_states,
+    gram_of,
     inputs_of,
     normalized,
     propagate,
+    root_of,
     states,
     transposed,
 )
@@ -79,12 +81,33 @@ def test_states_are_those_of_the_same_matrices(tau: float | None, samples: int) 
     every = matrices(weights, tau)
 
     def source(layer: int, _: np.ndarray | None) -> np.ndarray:
-        return (every[layer - 1] @ basis_of(expected[layer - 1]).q)[None]
+        state = expected[layer - 1]
+        (root,) = root_of(state[None], gram_of(state[None]))
+        return (every[layer - 1] @ np.linalg.solve(root.T, state.T).T)[None]
 
-    found = [each[0].copy() for each in states(Network(12, 6, tau), expected[0][None], source)]
+    found = [each[0].copy() for each, _ in states(Network(12, 6, tau), expected[0][None], source)]
     assert len(found) == 5
     for ours, theirs in zip(found, expected[1:-1], strict=True):
         assert np.abs(ours - theirs).max() < 1e-13
+
+
+def test_a_root_has_the_gram_matrix_whatever_the_rank_and_the_runs_beside_it() -> None:
+    columns = np.random.default_rng(0).standard_normal((5, 9, 3))
+    columns[1, :, 2] = columns[1, :, 0]
+    columns[2] = 0
+    columns[3, :, 1] = columns[3, :, 0] + 1e-9 * columns[3, :, 1]
+    columns[4, :, 0] *= 1e9
+    roots = root_of(columns, gram_of(columns))
+    lengths = np.linalg.norm(columns, axis=1)
+    for state, root, length in zip(columns, roots, lengths, strict=True):
+        assert np.abs(gram_of(root) - gram_of(state)).max() <= 1e-14 * np.outer(length, length).max()
+        assert np.array_equal(root, root_of(state[None], gram_of(state[None]))[0])
+    # Householder's resolves what a Gram matrix has lost.
+    assert np.linalg.norm(roots[3, :, 1] - roots[3, :, 0]) == pytest.approx(
+        np.linalg.norm(columns[3, :, 1] - columns[3, :, 0]), rel=1e-6
+    )
+    wide = np.swapaxes(columns[:1], -1, -2)
+    assert gram_of(root_of(wide, gram_of(wide))) == pytest.approx(gram_of(wide), abs=1e-13)
 
 
 @pytest.mark.parametrize("tau", TAU.values(), ids=TAU)
@@ -164,7 +187,7 @@ def test_one_layer_has_its_expectation_in_closed_form() -> None:
     s = 0.7 * np.linalg.norm(state) / 20**0.5
     expected = float(((state**2 + s**2) * norm.cdf(state / s) + state * s * norm.pdf(state / s)).sum())
     rng = np.random.default_rng(3)
-    (after,) = states(network, np.stack([state] * 100_000), lambda *_: rng.standard_normal((100_000, 20, 1)))
+    ((after, _),) = states(network, np.stack([state] * 100_000), lambda *_: rng.standard_normal((100_000, 20, 1)))
     squared = (after**2).sum(axis=(1, 2))
     assert abs(squared.mean() - expected) < 6 * squared.std() / 100_000**0.5
 
@@ -174,9 +197,9 @@ def test_equal_samples_stay_equal_and_the_zero_state_stays_zero() -> None:
     assert propagate([Network(30, 200, 0.3)], inputs[None], 2, 1, [0])[0][0, 1] > 0
     rng = np.random.default_rng(0)
     start = first_states(Network(30, 2, 0.3), inputs[None], 1, [0])
-    for state in states(Network(30, 50, 0.3), start, lambda *_: rng.standard_normal((1, 30, 3))):
+    for state, _ in states(Network(30, 50, 0.3), start, lambda *_: rng.standard_normal((1, 30, 3))):
         assert np.abs(state - state[..., :1]).max() < 1e-12 * np.abs(state).max()
-    (after,) = states(Network(30, 2, 0.3), np.zeros((1, 30, 3)), lambda *_: rng.standard_normal((1, 30, 3)))
+    ((after, _),) = states(Network(30, 2, 0.3), np.zeros((1, 30, 3)), lambda *_: rng.standard_normal((1, 30, 3)))
     assert not after.any()
 
 

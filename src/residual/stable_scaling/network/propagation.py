@@ -3,8 +3,9 @@
 W has independent entries N(0, variance/m). For an orthonormal basis Q of a space that contains the columns of H, the
 entries of W Q are again independent N(0, variance/m), so W H = (W Q) Q'H needs m x n normal numbers instead of m x m.
 Given W Q, the rest of W is independent of it: with P an orthonormal basis of a space that contains the columns of V,
-W'V = Q (W Q)'V + (I - Q Q') (W'P) P'V, with W'P another m x n normal numbers. Both are exact in law. Q is of
-Householder's QR, orthonormal to rounding also where H has not full rank: no Gram matrix is squared or inverted.
+W'V = Q (W Q)'V + (I - Q Q') (W'P) P'V, with W'P another m x n normal numbers. Both are exact in law. Where Q is
+needed, it is of Householder's QR, orthonormal to rounding also where H has not full rank. Where norms alone are asked
+for, Q'H may be any R with R'R = H'H, by which the law of W H depends on H.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,8 @@ Images = tuple[np.ndarray, np.ndarray]
 """Images (samples, height, width) and labels (samples,), unsigned bytes."""
 AT_ONCE = 1 << 21
 """Numbers that are drawn before they are used, 16 MB."""
+LEAST_PIVOT = 1e-12
+"""Of Cholesky's decomposition, relative to a column's squared norm: below it rounding would show in R."""
 
 
 class Basis(NamedTuple):
@@ -97,6 +100,26 @@ def triangle_of(columns: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.qr(columns, mode="r"))
 
 
+def root_of(columns: np.ndarray, gram: np.ndarray) -> np.ndarray:
+    """R (..., k, n) with R'R = H'H of columns H (runs, m, n) and their Gram matrices H'H (runs, n, n).
+
+    Cholesky's, in a quarter of the time of :func:`triangle_of`, which serves the runs whose columns hardly differ.
+    """
+    if columns.shape[-2] < columns.shape[-1]:
+        return triangle_of(columns)
+    try:
+        root = np.swapaxes(np.linalg.cholesky(gram), -1, -2)
+    except np.linalg.LinAlgError:
+        if len(columns) == 1:
+            return triangle_of(columns)
+        return np.concatenate([root_of(columns[[run]], gram[[run]]) for run in range(len(columns))])
+    pivots, squared = (np.diagonal(each, axis1=-2, axis2=-1) for each in (root, gram))
+    close = (pivots**2 < LEAST_PIVOT * squared).any(axis=-1)
+    if close.any():
+        root[close] = triangle_of(columns[close])
+    return root
+
+
 def transposed(state: Basis, forward: np.ndarray, gradient: Basis, backward: np.ndarray) -> np.ndarray:
     """W'V of V = P S, given W Q and W'P, all (..., m, k)."""
     rest = backward @ gradient.r
@@ -147,17 +170,24 @@ def first_states(network: Network, inputs: np.ndarray, seed: int, runs: Sequence
     return np.asarray(state / np.linalg.norm(state, axis=1, keepdims=True)) if network.start == "unit" else state
 
 
-def states(network: Network, state: np.ndarray, source: Source) -> Iterator[np.ndarray]:
-    """h_1, ..., h_{L-1}, each (runs, m, n), of h_0."""
+def states(network: Network, state: np.ndarray, source: Source) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """h_1, ..., h_{L-1}, each (runs, m, n), of h_0, with their Gram matrices (runs, n, n)."""
     scale = (variances_of(network).middle / network.width) ** 0.5
+    gram = gram_of(state)
     for layer in range(1, network.depth):
-        branch = source(layer, None) @ (triangle_of(state) * scale)
+        branch = source(layer, None) @ (root_of(state, gram) * scale)
         if network.tau is not None:
             branch = normalized(branch, state, network.branch)
             branch *= network.tau
             branch += state
         state = np.maximum(branch, 0.0, out=branch)
-        yield state
+        gram = gram_of(state)
+        yield state, gram
+
+
+def gram_of(columns: np.ndarray) -> np.ndarray:
+    """H'H of columns H (..., m, n)."""
+    return np.asarray(np.swapaxes(columns, -1, -2) @ columns)
 
 
 def normalized(branch: np.ndarray, state: np.ndarray, how: str) -> np.ndarray:
@@ -209,8 +239,8 @@ class _Norms:
 
     def advance(self, layers: range) -> None:
         """Pass these layers, or as many of them as there are."""
-        for layer, state in zip(layers, self._states, strict=False):
-            squared = squares(state)
+        for layer, (_, gram) in zip(layers, self._states, strict=False):
+            squared = np.diagonal(gram, axis1=-2, axis2=-1)
             self._least = np.minimum(self._least, squared.min(axis=1))
             self._largest = np.maximum(self._largest, squared.max(axis=1))
             if layer in self._kept:
