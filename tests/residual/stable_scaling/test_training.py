@@ -16,6 +16,7 @@ from resaudit.figures.drawing import at_edges, figure_module
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from residual.stable_scaling.jobs.train_scaled import Losses
+from tests.claims.committed import planned, table_of
 from tests.claims.test_common_rate import HONEST, RATES, made, steady
 from tests.conftest import assert_read_back, configured, smoke_figure
 
@@ -71,6 +72,15 @@ def test_jobs_come_back_from_their_plan_files_and_are_shared_by_both_figures(tmp
     ids = [{job.id for job in part.values()} for part in jobs.values()]
     # Three networks of six depths, each a screening and a block of fresh runs.
     assert len(ids[0] & ids[1]) == 3 * 6 * 2
+
+
+def test_the_plan_knows_which_trainings_of_a_sweep_diverge() -> None:
+    name = f"{PAPER}/map"
+    rows = table_of(name).query("stage == 'screening'")
+    lasted = np.isfinite(rows["loss"]).groupby([rows["network"], rows["depth"]]).mean()
+    for where, job in planned(name).jobs.items():
+        if (place := dict(where))["stage"] == "screening":
+            assert job.lasting / job.trainings == pytest.approx(lasted[place["network"], place["depth"]], abs=0.25)
 
 
 def test_a_table_has_the_mean_of_every_window_and_plots() -> None:

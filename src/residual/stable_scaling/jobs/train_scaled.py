@@ -87,7 +87,7 @@ class TrainScaled(Job):
 
     def cost(self, execution: Execution) -> Cost:
         """The cost on a CPU: three products of matrices a layer, step and run that does not diverge."""
-        flops = 6.0 * self.batch * self.width**2 * self.depth * self._lasting * self.steps
+        flops = 6.0 * self.batch * self.width**2 * self.depth * self.lasting * self.steps
         seconds = flops * BYTES[self.precision] / 4 / FLOPS_A_SECOND + SECONDS_PER_LAYER_STEP * self.depth * self.steps
         held = self._bytes_of_rate * min(self._rates_at_once, len(self.learning_rates) or RATES_LEFT)
         # Three times: when diverged runs leave, and while a checkpoint is written.
@@ -95,7 +95,7 @@ class TrainScaled(Job):
         return Cost(Cost.START.seconds + seconds, megabytes, wants_gpu=True)
 
     @property
-    def _lasting(self) -> int:
+    def lasting(self) -> int:
         """The trainings that go to the end, an estimate."""
         if self.tau is None or not self.learning_rates:
             return self.trainings
