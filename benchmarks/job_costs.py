@@ -61,7 +61,8 @@ def predicted(rule: str, name: str, plans: Plans) -> Cost | None:
     # The same for every figure, and for every paper.
     drawing, judging = (job.cost(execution) for job in (draw_job(figure, figure, config), AuditJob(config, ())))
     fixed = {"draw": drawing, "audit": judging, "robustness_matrix": judging, "fetch": None}
-    return fixed[rule] if rule in fixed else plans.job(f"{rule}/{name}").cost(execution)
+    key = f"{rule}/{name}"
+    return fixed[rule] if rule in fixed else next(p.jobs[key] for p in plans.all() if key in p.jobs).cost(execution)
 
 
 def measured(results: Path, plans: Plans) -> Iterator[tuple[str, Job]]:

@@ -643,20 +643,3 @@ def test_a_file_whose_name_no_figure_can_have_is_refused_by_name(name: str, tmp_
     shutil.copy(copy.with_name("theorem1.yaml"), copy)
     with refused(ConfigError, copy):
         load(["figures=[theorem2]"], folder)
-
-
-BOMB = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["a: &a {b: *a}", "a: &a [[*a]]", f"a: {'[' * 3000}{']' * 3000}", BOMB],
-    ids=["cyclic", "cyclic-list", "deep", "bomb"],
-)
-@pytest.mark.parametrize("file", ["paper/shortcut_importance/fig04.yaml", "dataset/mnist.yaml", "claims"])
-def test_yaml_without_end_is_refused(text: str, file: str, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
-    place = folder / (file if file != "claims" else "paper/shortcut_importance/claims.yaml")
-    place.write_text(text, encoding="utf-8")
-    with refused(ConfigError, place):
-        claims_as_written(place) if file == "claims" else load(folder=folder, only=["shortcut_importance/fig04"])

@@ -59,11 +59,6 @@ def test_a_job_reads_what_its_inputs_write() -> None:
         assert {file.parent for file in job.reads(Path("results"))} == {file.parent for file in written}
 
 
-def test_an_unknown_job_is_refused() -> None:
-    with refused(ConfigError, "train/nothing"):
-        Plans.composed(["figures=[demystifying_resnet/fig04]"]).job("train/nothing")
-
-
 def test_what_a_variant_does_not_change_is_the_same_drawing() -> None:
     paper = "demystifying_resnet"
     drawings = robustness_job(Plans.composed(), paper, load(["scale=paper"])).drawings
@@ -89,14 +84,6 @@ def test_a_matrix_is_another_only_if_a_verdict_could_be_and_no_id_contains_devic
     assert words[0] == matrix
     assert words[1] != audit
     assert ids_of_judging(f"{own}.plain-condition-explodes.checks.grows.at_least=0.4")[0] != matrix
-
-
-def test_jobs_of_variants_are_found() -> None:
-    plans = Plans.composed(["figures=[demystifying_resnet/fig04]"])
-    wanted = next(iter(set(plans.under("not-centred").jobs) - set(plans.base.jobs)))
-    found = plans.job(wanted)
-    assert found.key == wanted
-    assert Plans.composed(["figures=[demystifying_resnet/fig04]", "variant=not-centred"]).job(wanted) == found
 
 
 @pytest.mark.parametrize("count", [2, 3, 10, 60, 1000, 5000, None])

@@ -15,7 +15,7 @@ from resaudit.base.errors import PaperError
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT, in_process, run_command, snakemake_command
+from tests.conftest import CHECKOUT, run_command, snakemake_command
 from tests.refusals import assert_exits, refused
 
 REFERENCE = ("device=cpu", "paths.figures=figures/reference")
@@ -141,16 +141,6 @@ def test_a_user_id_may_have_no_name(fetching: list[str], tmp_path: Path) -> None
         pytest.skip("user namespaces are not permitted here")
     run = run_command(*nameless, *fetching, cwd=tmp_path)
     assert run.returncode == 0, run.stderr[-3000:]
-
-
-def test_settings_of_matplotlib_that_are_no_text_are_named(tmp_path: Path) -> None:
-    (tmp_path / "matplotlibrc").write_bytes(b"# gr\xfcn\n")
-    run = in_process("checks", cwd=tmp_path)
-    assert run.returncode == 1
-    assert run.stderr.startswith("resaudit: error: matplotlibrc ")
-    assert "UTF-8" in run.stderr
-    (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\n")
-    assert in_process("checks", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("stem", ["bias0.5", "Bias", "bias 5", "größe", ""])

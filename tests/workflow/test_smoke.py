@@ -11,7 +11,7 @@ import pytest
 
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT, Completed, configured, smoke
+from tests.conftest import Completed, configured, smoke
 from tests.residual.test_smoke import TABLES, assert_as_expected
 
 
@@ -28,13 +28,6 @@ def jobs(run: Completed) -> int:
 def test_the_tables_are_what_they_were(finished: Path) -> None:
     for name in TABLES:
         assert_as_expected(name, finished)
-
-
-def test_a_misspelt_figure_file_has_no_rule(finished: Path) -> None:
-    run = smoke(finished, "figures/demystifying_resnet/fig4.pdf")
-    assert run.returncode != 0
-    assert "MissingRuleException" in run.stderr
-    assert "Traceback" not in run.stderr
 
 
 def test_nothing_is_left_to_do_and_another_scale_shares_what_it_can(finished: Path) -> None:
@@ -99,8 +92,3 @@ def test_every_job_bounds_its_threads(mnist_config: Config, tmp_path: Path) -> N
     kinds = {job.kind for job in make_plan(configured("scale=smoke")).jobs.values()} - {"fetch"} | {"draw", "audit"}
     assert bounded == {f"run {kind}" for kind in kinds}
     assert unbounded <= {"run fetch"}
-
-
-def test_another_seed_draws_again(finished: Path) -> None:
-    run = smoke(finished, "--dry-run", config=(f"overrides=[paths.data={CHECKOUT / 'data'},seed=2]",))
-    assert len(re.findall(r"rule draw:", run.stdout + run.stderr)) == len(TABLES)

@@ -6,18 +6,16 @@ folder belongs to the process: no plan, id or archive contains it.
 """
 
 import importlib
-import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 from resaudit.base.errors import ConfigError, MachineError, PaperError, ResauditError
 
@@ -252,23 +250,6 @@ def failing_code(error: BaseException, paper: str | None, effect: str) -> Resaud
         last = ([frame for frame in frames if own & {*Path(frame.filename).parts}] or frames)[-1]
         file, fault = last.filename, f"{type(error).__name__} in line {last.lineno}: {error}"
     return PaperError(f"{file} {effect}: {fault}")
-
-
-@contextmanager
-def exits_heard() -> Iterator[None]:
-    """``os._exit``, by which a paper's code would end this process without a word, raises SystemExit."""
-    end, process = os._exit, os.getpid()
-
-    def heard(status: int) -> NoReturn:
-        if os.getpid() != process:  # a child ends as it likes
-            end(status)
-        raise SystemExit(status)
-
-    os._exit = heard
-    try:
-        yield
-    finally:
-        os._exit = end
 
 
 def as_words() -> list[str]:

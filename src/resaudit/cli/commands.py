@@ -26,9 +26,8 @@ from resaudit.base.errors import (
     figures_named,
     listed,
     one_named,
-    reading,
 )
-from resaudit.base.papers import exits_heard, failing_code, take_papers_path
+from resaudit.base.papers import failing_code, take_papers_path
 from resaudit.runtime.progress import flush_stderr, log, open_streams
 
 if TYPE_CHECKING:
@@ -56,11 +55,7 @@ def main() -> int:
     os.environ["PYTHONSAFEPATH"] = "1"  # a file random.py in the working directory is no module of what this starts
     os.environ["MATPLOTLIBRC"] = STYLE  # the user's own says nothing here, and may be no text
     try:
-        if (here := Path("matplotlibrc")).is_file():  # matplotlib takes it all the same
-            with reading(here, "write it in UTF-8, or move it"):
-                here.read_text(encoding="utf-8")
-        with exits_heard():
-            cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
+        cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
         log(f"resaudit: error: {error}", fallback=sys.stdout)

@@ -36,7 +36,6 @@ from resaudit.base.files import read_json
 from resaudit.base.papers import (
     KEY,
     as_words,
-    exits_heard,
     file_of_paper,
     is_checkout,
     module_of,
@@ -527,8 +526,7 @@ def has_unjudged(audit: Path) -> bool:
 def errors_in_one_line() -> Iterator[None]:
     """End the process with status 1 and the error's one line instead of a traceback."""
     try:
-        with exits_heard():
-            yield
+        yield
     except ResauditError as error:
         sys.exit(f"resaudit: error: {error}")
 

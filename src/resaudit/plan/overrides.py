@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,6 @@ from resaudit.plan.figure import Figure
 # parses ten times faster (https://github.com/omry/omegaconf/pull/1150).
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # type: ignore[misc]
 
-DEEPEST, LARGEST = 50, 100_000
-"""Levels and values of a file of configuration with its aliases written out; ours have ten and a thousand."""
 Tree = dict[str, Any]
 """Composed configuration: plain values, with interpolations not resolved."""
 
@@ -95,7 +92,6 @@ class Files:
 def _read(file: Path) -> Tree:
     try:
         tree = yaml.load(file.read_bytes(), Loader=_LOADER)  # noqa: S506  (a SafeLoader)
-        size = sum(1 for _ in islice(_values(tree), LARGEST + 1))
     except OSError as error:
         raise ConfigError(f"cannot be read ({error.strerror})", file=file) from error
     except yaml.MarkedYAMLError as error:
@@ -106,10 +102,6 @@ def _read(file: Path) -> Tree:
             f"{fault} (line {error.problem_mark.line + 1 if error.problem_mark else 'unknown'})",
             file=file_of_paper(file.parent.name, file.name) if of_paper else file,
         ) from error
-    except RecursionError:
-        size = LARGEST + 1
-    if size > LARGEST:
-        raise ConfigError(f"more than {DEEPEST} levels or {LARGEST} values, with what its aliases stand for", file=file)
     if not isinstance(tree, dict):
         raise ConfigError("no mapping; write KEY: VALUE, or {} for none", file=file)
     return tree
@@ -126,15 +118,6 @@ def _beside_another_hydra() -> Iterator[None]:
     finally:
         GlobalHydra.set_instance(state)  # Hydra leaves a copy
         state.hydra, version.version_base = before
-
-
-def _values(tree: Any, level: int = 0) -> Iterator[Any]:
-    """Every value of a tree, aliases written out; one that is an alias of what it is part of has no end of levels."""
-    if level > DEEPEST:
-        raise RecursionError
-    yield tree
-    for value in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        yield from _values(value, level + 1)
 
 
 def merged(below: Any, above: Any) -> Any:

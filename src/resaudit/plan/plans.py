@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from resaudit.base.errors import ConfigError
-from resaudit.jobs.job import Job
 from resaudit.plan.composition import files_in, load
 from resaudit.plan.figure import Figure, Variant
 from resaudit.plan.models import CONTROLS, Config
@@ -67,13 +65,6 @@ class Plans:
         """The plan under a variant or one of :data:`~resaudit.plan.models.CONTROLS`, or (None) as configured."""
         plan: Plan = self._made(variant)
         return plan
-
-    def job(self, key: str) -> Job:
-        """The job of a ``kind/id``, of the configuration or of any variant."""
-        for plan in self.all():
-            if key in plan.jobs:
-                return plan.jobs[key]
-        raise ConfigError(f"no job {key!r} in this configuration or its variants")
 
     def all(self) -> Iterator[Plan]:
         """As configured, then under the controls and every variant."""
