@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-# Before torch is loaded: where tests run side by side, each process keeps to one core.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Before torch is loaded: a process keeps to one core, on which the bytes of tables depend.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import numpy as np
