@@ -10,9 +10,9 @@ from resaudit.paper import Cost, Execution, Work
 from residual.stable_scaling.jobs.at_initialisation import AtInitialisation, Places
 from residual.stable_scaling.network.setting import FORWARD, Products, layers_kept, streams
 
-# Measured on the machine of benchmarks/RESULTS.md, of matrices of width m: SECONDS_PER_CUBE * m^3.
-SECONDS_PER_PRODUCT = 9e-11
-SECONDS_PER_NORM = 6e-11
+# Measured on the Xeon of benchmarks/RESULTS.md, of matrices of width m: SECONDS_PER_CUBE * m^3.
+SECONDS_PER_PRODUCT = 4.5e-11
+SECONDS_PER_NORM = 3e-11
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from residual.stable_scaling.network.setting import scaling_factor
 if TYPE_CHECKING:
     from residual.stable_scaling.network.training import Batches, Weights
 
-# Measured on one core; see benchmarks/RESULTS.md.
-FLOPS_A_SECOND = 45e9
+# Measured on one core of the Xeon of benchmarks/RESULTS.md, at widths 64 and 128.
+FLOPS_A_SECOND = 145e9
+SECONDS_PER_NUMBER = 1.6e-9
 SECONDS_PER_LAYER_STEP = 3e-5
 MEGABYTES_OF_IMAGES = 250.0
 RATES_LEFT = 3
@@ -86,9 +87,10 @@ class TrainScaled(Job):
         return None if name == "trainings" and self.sweep else super().size(name)
 
     def cost(self, execution: Execution) -> Cost:
-        """The cost on a CPU: three products of matrices a layer, step and run that does not diverge."""
-        flops = 6.0 * self.batch * self.width**2 * self.depth * self.lasting * self.steps
-        seconds = flops * BYTES[self.precision] / 4 / FLOPS_A_SECOND + SECONDS_PER_LAYER_STEP * self.depth * self.steps
+        """The cost on a CPU: three products a layer, step and run that does not diverge, and its weights and states."""
+        flops, numbers = 6.0 * self.batch * self.width**2, self.width * (self.width + self.batch)
+        of_run = BYTES[self.precision] / 4 * (flops / FLOPS_A_SECOND + SECONDS_PER_NUMBER * numbers)
+        seconds = self.depth * self.steps * (self.lasting * of_run + SECONDS_PER_LAYER_STEP)
         held = self._bytes_of_rate * min(self._rates_at_once, len(self.learning_rates) or RATES_LEFT)
         # Three times: when diverged runs leave, and while a checkpoint is written.
         megabytes = Cost.START.megabytes + MEGABYTES_OF_IMAGES + 3e-6 * held
