@@ -136,10 +136,10 @@ def _plot_exponents(axes: Panel, rows: pd.DataFrame) -> None:
     shades = {m: f"C{k}" for k, m in enumerate(sorted(rows["width"].unique()))}
     for k, ((inputs, width), group) in enumerate(groups):
         means, errors = _exponents(group.pivot_table("growth", "run", ["power", "depth"]))
-        marker, name = LAWS[str(inputs)]
         axes.errorbar(
-            powers + 0.006 * (k - (len(groups) - 1) / 2), means, 2 * errors, fmt=marker, markersize=3, elinewidth=0.7,
-            color=shades[width], markerfacecolor="none" if inputs == "sphere" else None, label=f"{name}, $m={width}$",
+            powers + 0.006 * (k - (len(groups) - 1) / 2), means, 2 * errors, fmt=LAWS[str(inputs)][0], markersize=3,
+            elinewidth=0.7, color=shades[width], markerfacecolor="none" if inputs == "sphere" else None,
+            label=f"$m={width}$" if inputs == groups[0][0][0] else None,
         )  # fmt: skip
     axes.set(xlabel=r"$a$ of $\tau=L^{-a}$", ylim=(-1.4, 1.0))
     axes.set_ylabel(r"exponent of $\log(\|h_{L-1}\|^2/\|h_0\|^2)$ in $L$")
