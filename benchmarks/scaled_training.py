@@ -1,8 +1,9 @@
 """SGD on scaled residual networks: all runs at once with a hand-written backward pass, against autograd run by run.
 
-python -m benchmarks.scaled_training [--rounds N]
+python -m benchmarks.scaled_training [--rounds N] [--width M] [--batch N]
 
-Width 64, batches of 32, 5 learning rates x 4 draws, tau = 1/sqrt(L). The peer is timed on two of the 20 runs.
+Width 64, batches of 32, as at scale laptop (128, 64: in full), 5 learning rates x 4 draws, tau = 1/sqrt(L). The peer is
+timed on two of the 20 runs.
 """
 
 import argparse
@@ -14,24 +15,26 @@ from torch import Tensor
 from residual.stable_scaling import plain
 from residual.stable_scaling.network.training import Weights, drawn, train
 
-RATES, DRAWS, WIDTH, BATCH, STEPS, PEER_RUNS = (0.3, 1.0, 3.0, 5.0, 10.0), 4, 64, 32, 3, 2
+RATES, DRAWS, STEPS, PEER_RUNS = (0.3, 1.0, 3.0, 5.0, 10.0), 4, 3, 2
 
 
 def main() -> None:
     """Print the seconds of both and their ratio."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--batch", type=int, default=32)
+    asked = parser.parse_args()
     torch.set_num_threads(1)
     print(f"{machine()}\n\n| L | autograd, ms a run and step | ensemble, ms | ratio |\n|---|---|---|---|")
     generator = torch.Generator().manual_seed(1)
-    inputs = torch.rand(DRAWS, 784, BATCH, generator=generator)
+    inputs = torch.rand(DRAWS, 784, asked.batch, generator=generator)
     inputs /= torch.linalg.vector_norm(inputs, dim=1, keepdim=True)
-    targets = torch.eye(10)[torch.randint(10, (DRAWS, BATCH), generator=generator)].mT
+    targets = torch.eye(10)[torch.randint(10, (DRAWS, asked.batch), generator=generator)].mT
     for depth in (10, 100, 1000):
-        weights, tau = drawn(784, WIDTH, depth, 10, 1, range(DRAWS), plain=False), depth**-0.5
+        weights, tau = drawn(784, asked.width, depth, 10, 1, range(DRAWS), plain=False), depth**-0.5
         seconds = by_turns(
-            rounds,
+            asked.rounds,
             autograd=lambda w=weights, t=tau: [
                 one_run(w, t, inputs[run], targets[run], run) for run in range(PEER_RUNS)
             ],
