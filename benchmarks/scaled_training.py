@@ -50,7 +50,7 @@ def main() -> None:
 def one_run(weights: Weights, tau: float, inputs: Tensor, targets: Tensor, run: int) -> None:
     """SGD of one run by automatic differentiation, as one would write it."""
     first, middle, last, readout = (part[run] for part in weights)
-    for _ in plain.train((first, [*middle, last], readout), tau, RATES[0], [(inputs[run], targets[run])] * STEPS):
+    for _ in plain.train((first, [*middle, last], readout), tau, RATES[0], [(inputs, targets)] * STEPS):
         pass
 
 

@@ -44,6 +44,14 @@ def in_bucket(prefix: str, *arguments: str, cwd: Path, environment: Mapping[str,
     return run_snakemake(*arguments, *storage, *ASKED, cwd=cwd, environment=environment, timeout=900)
 
 
+def test_a_bucket_takes_the_place_of_the_disk(s3: S3, table: bytes, tmp_path: Path) -> None:
+    run = in_bucket("s3://local/run", cwd=tmp_path, environment=s3.environment)
+    assert run.returncode == 0, run.stderr[-3000:]
+    files = s3.files("local")
+    assert files[f"run/figures/{FIGURE}.csv"] == table
+    assert {"run/figures/audit.html", "run/data/mnist/train-images-idx3-ubyte"} <= files.keys()
+
+
 def copy_of_checkout(folder: Path) -> Path:
     """What of it is under version control, or could be; Snakemake brings that to jobs without a shared disk."""
     folder.mkdir()
@@ -64,9 +72,7 @@ def test_pods_of_kubernetes_need_but_their_image_and_the_bucket(s3: S3, table: b
             environment={**s3.environment, **cluster.environment, "PYTHONPATH": str(clone / "src")},
         )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:] + cluster.said()
-    files = s3.files("pods")
-    assert files[f"run/figures/{FIGURE}.csv"] == table
-    assert {"run/figures/audit.html", "run/data/mnist/train-images-idx3-ubyte"} <= files.keys()
+    assert s3.files("pods")[f"run/figures/{FIGURE}.csv"] == table
     assert len(cluster.pods) == 6
     limits = [pod["resources"]["limits"] for pod in cluster.pods.values()]
     first, again = (int(each["memory"].removesuffix("M")) for each in limits[:2])

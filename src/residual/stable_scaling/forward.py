@@ -132,14 +132,14 @@ def _plot_exponents(axes: Panel, rows: pd.DataFrame) -> None:
     axes.plot(powers, 1 - 2 * powers, color="0.4", linewidth=0.8)
     axes.axhline(0, color="0.7", linewidth=0.6)
     axes.mark(x=0.5)
-    groups = list(rows.groupby(["inputs", "width"], sort=False))
+    groups, first = list(rows.groupby(["inputs", "width"], sort=False)), rows["inputs"].iloc[0]
     shades = {m: f"C{k}" for k, m in enumerate(sorted(rows["width"].unique()))}
     for k, ((inputs, width), group) in enumerate(groups):
         means, errors = _exponents(group.pivot_table("growth", "run", ["power", "depth"]))
         axes.errorbar(
             powers + 0.006 * (k - (len(groups) - 1) / 2), means, 2 * errors, fmt=LAWS[str(inputs)][0], markersize=3,
             elinewidth=0.7, color=shades[width], markerfacecolor="none" if inputs == "sphere" else None,
-            label=f"$m={width}$" if inputs == groups[0][0][0] else None,
+            label=f"$m={width}$" if inputs == first else None,
         )  # fmt: skip
     axes.set(xlabel=r"$a$ of $\tau=L^{-a}$", ylim=(-1.4, 1.0))
     axes.set_ylabel(r"exponent of $\log(\|h_{L-1}\|^2/\|h_0\|^2)$ in $L$")

@@ -88,8 +88,8 @@ class TrainScaled(Job):
 
     def cost(self, execution: Execution) -> Cost:
         """The cost on a CPU: three products a layer, step and run that does not diverge, and its weights and states."""
-        flops, numbers = 6.0 * self.batch * self.width**2, self.width * (self.width + self.batch)
-        of_run = BYTES[self.precision] / 4 * (flops / FLOPS_A_SECOND + SECONDS_PER_NUMBER * numbers)
+        flops = 6.0 * self.batch * self.width**2
+        of_run = BYTES[self.precision] / 4 * (flops / FLOPS_A_SECOND + SECONDS_PER_NUMBER * self._numbers_of_layer)
         seconds = self.depth * self.steps * (self.lasting * of_run + SECONDS_PER_LAYER_STEP)
         held = self._bytes_of_rate * min(self._rates_at_once, len(self.learning_rates) or RATES_LEFT)
         # Three times: when diverged runs leave, and while a checkpoint is written.
@@ -105,9 +105,13 @@ class TrainScaled(Job):
         return self.runs * max(1, sum(rate <= limit for rate in self.learning_rates))
 
     @property
+    def _numbers_of_layer(self) -> int:
+        """A run's weights and states."""
+        return self.width * (self.width + self.batch)
+
+    @property
     def _bytes_of_rate(self) -> int:
-        numbers = self.depth * self.runs * (self.width**2 + self.width * self.batch)
-        return BYTES[self.precision] * numbers
+        return BYTES[self.precision] * self.depth * self.runs * self._numbers_of_layer
 
     @property
     def _rates_at_once(self) -> int:
