@@ -38,7 +38,7 @@ def test_jobs_without_an_id_have_no_file_to_read(words: list[str], keys: list[st
 @pytest.mark.parametrize(("scale", "long"), [("smoke", 0), ("paper", 10)])
 def test_jobs_of_more_than_a_day_are_said_until_they_are_done(scale: str, long: int, tmp_path: Path) -> None:
     given = [f"scale={scale}", "figures=[stable_scaling/products,demystifying_resnet/fig05]"]
-    given += ["products.runs=1000"] if long else []
+    given += ["products.runs=2000"] if long else []
     jobs = JobsOfRules([*given, f"paths.results={tmp_path}"], CHECKOUT / "config", writes=False)
     said = jobs.long_in_words()
     assert len(said) == long
