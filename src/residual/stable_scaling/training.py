@@ -1,7 +1,7 @@
 """Training against depth: loss curves, final losses, steps to a loss, best learning rates."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -51,7 +51,9 @@ def plot(table: pd.DataFrame) -> Figure:
     # Possibly no run reaches the loss.
     steps.set_ylim(table["step"].min(), 1.2 * table["step"].max())
     steps.plain_ticks("y", (10, 20, 50, 100, 200, 500, 1000))
-    _loss_axis(finals, "left", (0.3, 0.5, 1, 2, 5, 10))
+    finals.mark(y=CONSTANT, zorder=1)
+    finals.note("constant answer", (0.0, CONSTANT), (2, 2), xycoords=("axes fraction", "data"), ha="left")
+    finals.plain_ticks("y", (0.3, 0.5, 1, 2, 5, 10))
     finals.set_ylabel("final loss at the best rate")
     steps.set_ylabel(f"steps to a loss of {table['target_loss'].iloc[0]:g}")
     rates.set_ylabel("best learning rate $/\\,(d/m)$")
@@ -65,7 +67,8 @@ def _plot_curves(axes: Panel, rows: pd.DataFrame) -> None:
         mean = rows[rows["depth"] == depth].groupby("step")["loss"].mean()
         axes.plot(mean.index, mean, color=colour, label=f"$L={depth}$")
     axes.set_yscale("log")
-    _loss_axis(axes, "right", (0.3, 0.4, 0.5, 0.7, 1, 2, 5, 10))
+    axes.mark(y=CONSTANT, zorder=1, label="constant answer")
+    axes.plain_ticks("y", (0.3, 0.4, 0.5, 0.7, 1, 2, 5, 10))
     axes.set(xlabel="step", ylabel=r"loss, $\tau=L^{-1/2}$")
     if len(rows):
         axes.set_title(f"one rate, {rows['learning_rate'].iloc[0]:g} $d/m$")
@@ -94,13 +97,6 @@ def _plot_rates(axes: Panel, choices: Mapping[int, BestRate], look: dict[str, An
             face = "white" if choice.at_edge else look["color"]
             axes.plot(depth * aside, choice.shown, **look | {"linestyle": "none", "markerfacecolor": face})
     axes.plot([*shown], [*shown.values()], **look | {"marker": ""})
-
-
-def _loss_axis(axes: Panel, side: Literal["left", "right"], ticks: tuple[float, ...]) -> None:
-    axes.mark(y=CONSTANT, zorder=1)
-    how = {"xycoords": ("axes fraction", "data"), "ha": side}
-    axes.note("constant answer", (float(side == "right"), CONSTANT), (2 if side == "left" else -2, 2), **how)
-    axes.plain_ticks("y", ticks)
 
 
 def _look(network: str) -> dict[str, Any]:
