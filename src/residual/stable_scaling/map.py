@@ -11,8 +11,9 @@ from residual.stable_scaling.experiments.training import power_of
 DERIVED = {"power": lambda table: table["network"].map(power_of).astype(float)}
 SHARP = 0.5
 """The power of the sharp scaling factor."""
-LARGEST = 9.0
-TICKS = (0.2, 0.3, 0.5, 1, 2, 4, 9)
+LEAST, LARGEST = 0.1, 9.0
+"""Losses of the ends of the colours."""
+TICKS = (0.1, 0.2, 0.3, 0.5, 1, 2, 4, 9)
 DARK = 1.0
 """Cells of larger losses are dark."""
 
@@ -32,7 +33,8 @@ def plot(table: pd.DataFrame) -> Figure:
     groups = table.groupby(["power", "depth"])
     least = {cell: float(sweeps.by_rate(sweeps.fresh(rows), "loss")[1].mean(axis=0).min()) for cell, rows in groups}
     losses = np.array([[least[power, depth] for power in powers] for depth in depths])
-    image = axes.pcolormesh(losses.clip(max=LARGEST), cmap="viridis_r", norm=LogNorm(0.2, LARGEST), edgecolors="white")
+    scale = LogNorm(LEAST, LARGEST)
+    image = axes.pcolormesh(losses.clip(max=LARGEST), cmap="viridis_r", norm=scale, edgecolors="white")
     names = dict(zip(table["power"], table["network"], strict=True))
     for row, depth in enumerate(depths):
         for column, power in enumerate(powers):
