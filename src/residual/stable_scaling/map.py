@@ -30,9 +30,9 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (axes,) = panels("a", 2.7)
     powers, depths = (sorted(table[key].unique()) for key in ("power", "depth"))
     best = sweeps.best_rates(table, "loss")
-    groups = table.groupby(["power", "depth"])
-    least = {cell: float(sweeps.by_rate(sweeps.fresh(rows), "loss")[1].mean(axis=0).min()) for cell, rows in groups}
-    losses = np.array([[least[power, depth] for power in powers] for depth in depths])
+    means = sweeps.at_shown_rate(sweeps.fresh(table), best).pivot_table("loss", "depth", "power")
+    # Without a rate at which every run stays finite there is no mean.
+    losses = means.reindex(index=depths, columns=powers, fill_value=np.inf).fillna(np.inf).to_numpy()
     scale = LogNorm(LEAST, LARGEST)
     image = axes.pcolormesh(losses.clip(max=LARGEST), cmap="viridis_r", norm=scale, edgecolors="white")
     names = dict(zip(table["power"], table["network"], strict=True))
