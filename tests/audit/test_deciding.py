@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections import Counter
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -25,6 +26,12 @@ from tests.conftest import CHECKOUT
 ON_CPU = "device=cpu"
 OPEN = sweep({"a": lambda *_: 0.1, "b": lambda *_: 1.0}, factor=3.0)
 """b ends ten times further than a, give or take a factor of three between runs."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without results: measured times correct the predicted ones."""
+    monkeypatch.chdir(tmp_path)
 
 
 def costs_of(overrides: list[str], figure: str) -> dict[str, Cost]:
