@@ -32,7 +32,7 @@ def plot(table: pd.DataFrame) -> Figure:
     best = sweeps.best_rates(table, "loss")
     means = sweeps.at_shown_rate(sweeps.fresh(table), best).pivot_table("loss", "depth", "power")
     # Without a rate at which every run stays finite there is no mean.
-    losses = means.reindex(index=depths, columns=powers, fill_value=np.inf).fillna(np.inf).to_numpy()
+    losses = means.reindex(index=depths, columns=powers).fillna(np.inf).to_numpy()
     scale = LogNorm(LEAST, LARGEST)
     image = axes.pcolormesh(losses.clip(max=LARGEST), cmap="viridis_r", norm=scale, edgecolors="white")
     names = dict(zip(table["power"], table["network"], strict=True))

@@ -46,6 +46,18 @@ def test_a_figure_says_whose_best_rate_may_lie_beyond_the_grid() -> None:
     assert re.findall(r"feedforward|resnet-0\.5|\d+", said) == ["feedforward", "1000"]
 
 
+def test_the_map_shows_each_loss_at_the_smallest_rate_within_a_tenth_of_the_best() -> None:
+    table = table_of(f"{PAPER}/map").copy()
+    table.loc[(table["depth"] == 3) & (table["power"] == 0.25), "loss"] = np.inf
+    cells = [text.get_text().rstrip("*") for text in figure_module(f"{PAPER}/map").plot(table).axes[0].texts]
+    expected = []
+    for _, rows in table[table["stage"] == "confirmation"].groupby(["depth", "power"]):
+        means = rows.groupby("learning_rate")["loss"].mean()
+        shown = means[means <= 1.1 * means.min()].iloc[0]
+        expected.append(f"{shown:.2f}" if shown <= 9 else ">9")
+    assert cells == expected
+
+
 @pytest.mark.parametrize(
     ("override", "mentioned"),
     [
